@@ -1,0 +1,63 @@
+/* run.h: a run as the tools see it: what nima.h offers to an embedding program, and what only our own tools need.
+ *
+ * One thread drives a run (nima_run_to, nima_run_step); run_request and run_progress_read may be called from any other. */
+#ifndef NIMA_RUN_H
+#define NIMA_RUN_H
+#include "nima.h"
+#pragma GCC visibility push(default)
+
+typedef enum { RUN_DEAD_COUNT, RUN_DEAD_LOG, RUN_DEAD_FAIL } run_dead_letters;
+
+/* One update (or start) as it is about to happen; valid during the call. */
+typedef struct {
+    nima_id agent; const nima_behavior *behavior; nima_time time; uint32_t step; bool starts;
+    const nima_mail *const *mail; uint64_t mail_count;
+    uint64_t chain;                          /* fingerprint chain after folding this mail */
+    const void *state; nima_rng stream;      /* before the callback */
+} run_delivery;
+
+typedef struct {                             /* RUN_TUNING_DEFAULT, then change */
+    uint64_t shard_order;                    /* 0: by number; else the key of a permutation in which shards are taken */
+    int dirty;                               /* -1, or a byte that fresh memory is filled with, where its content is undefined */
+    nima_time warmup;                        /* tallies and levels begin here */
+    double speed;                            /* units of virtual time per wall second; 0: unlimited */
+    run_dead_letters dead_letters;
+    uint64_t memory_limit;                   /* bytes; 0: 90 % of RAM or of the control group */
+    int log_level;                           /* lines above it are not kept; default NIMA_INFO */
+    void (*on_delivery)(void *arg, const run_delivery *);   /* calls are serialized; order is the shards' own; NULL: none */
+    void *on_delivery_arg;
+    void (*on_log)(void *arg, const char *line);            /* in final order, from the driving thread; NULL: none */
+    void *on_log_arg;
+} run_tuning;
+#define RUN_TUNING_DEFAULT ((run_tuning){ .dirty = -1, .log_level = NIMA_INFO })
+
+nima_err run_open(nima_run **, const nima_model *, const nima_options *, const run_tuning *) NIMA_MUST_CHECK;
+
+/* From any thread, or a signal handler. */
+typedef enum { RUN_GO, RUN_PAUSE, RUN_STOP } run_wish;       /* RUN_STOP: end cleanly at the next window, NIMA_E_HALTED */
+void run_request(nima_run *, run_wish);
+
+typedef struct { nima_time time, until; uint64_t events, windows; double wall_s; bool running; } run_progress;
+void run_progress_read(const nima_run *, run_progress *);
+
+/* What the run was given and what it found. */
+const nima_model *run_model(const nima_run *);
+double run_ticks_per_unit(const nima_run *);
+const char *run_unit(const nima_run *);
+nima_time run_default_until(const nima_run *);               /* NIMA_FOREVER: the model names none */
+nima_time run_lookahead(const nima_run *);
+size_t run_param_text(const nima_run *, size_t i, const char **name, char *text, size_t room);   /* fields left from i; 0: none */
+typedef enum { RUN_RESULT_VALUE, RUN_RESULT_HASH, RUN_RESULT_MEASURED } run_result_kind;
+size_t run_result_count(const nima_run *);
+const char *run_result(const nima_run *, size_t i, run_result_kind *, double *value, uint64_t *hash);
+typedef struct { uint64_t births, deaths, windows, inline_windows, messages; } run_counters;
+void run_counters_read(const nima_run *, run_counters *);
+uint64_t run_dead_letters_of(const nima_run *, uint32_t type);   /* by message number; likewise unread mail: */
+uint64_t run_unread_of(const nima_run *, uint32_t type);
+
+/* Names: person[17] for a member of a population, person#HEX for a newborn. Parse returns {0} and a text in `error`. */
+void run_agent_name(const nima_run *, nima_id, char *text, size_t room);
+nima_id run_agent_parse(const nima_run *, const char *text, char *error, size_t room);
+void run_each(const nima_run *, void (*each)(nima_id, const nima_behavior *, const void *state, void *arg), void *arg);
+#pragma GCC visibility pop
+#endif
