@@ -49,6 +49,7 @@ for verb in run test; do
 done
 IN
 chmod +x "$root/root/go"
+# shellcheck disable=SC2016  # $1 belongs to the inner shell
 unshare --mount --propagation private --pid --fork bash -euo pipefail -c '
     mount -t proc proc "$1/proc"
     mount --rbind /sys "$1/sys"
