@@ -20,7 +20,6 @@ NIMA_LEVEL(queue, "")
 enum mood { CALM, BUSY };
 NIMA_STATE(cell, (int64_t, count), (enum mood, mood), (bool, open), (nima_id, friend_id), (double *, list), (nima_alarm, due))
 NIMA_STATELESS(spark)
-static void cell_start(nima *, cell *), cell_update(nima *, cell *), cell_stop(nima *, cell *), spark_start(nima *, spark *);
 NIMA_BEHAVIOR(cell, start, update, stop)
 NIMA_BEHAVIOR(spark, start)
 
