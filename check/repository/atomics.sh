@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck disable=SC2016  # Perl expands it
-declared=$(find actors transport gpu runtime -name '*.[ch]' -print0 2>/dev/null | xargs -0 perl -ne '
+declared=$({ find actors transport gpu runtime -name '*.[ch]' -print0 2>/dev/null || true; } | xargs -0 perl -ne '
     s{/\*.*?(\*/|$)}{}g;
     while (/(?:_Atomic\s+[\w]+|pthread_(?:mutex|cond|rwlock)_t)\s+((?:\*?\w+(?:\[[^\]]*\])?\s*,\s*)*\*?\w+(?:\[[^\]]*\])?)\s*[;=]/g) {
         my $file = $ARGV;
