@@ -235,8 +235,9 @@ void nima_close(nima_run *);
  * NIMA_SIGNAL(number, tick)                       the same, without payload
  * NIMA_BYTES(number, blob)                        the same, with (const void *, uint32_t bytes) for fields
  * NIMA_STATE(person, (type, field), ...)          type person; NIMA_STATELESS(person): without fields
- * NIMA_BEHAVIOR(person, start, update, stop)      those of person_start(nima *, person *) ... that exist; gives
- *                          person_behavior, person_populate, person_spawn, person_spawn_far, person_spawn_in, person_at
+ * NIMA_BEHAVIOR(person, start, update, stop)      those of person_start(nima *, person *) ... that exist, in this order;
+ *                          stands before or after them; gives person_behavior, person_populate, person_spawn, person_spawn_far, person_spawn_in,
+ *                          person_at(view, id)
  * NIMA_REPORTER(name, sum, person, "unit", expression in self)       count sum mean min max
  * NIMA_BINS(name, person, "unit", low, high, bins, expression)       histogram
  * NIMA_TALLY(name, "unit")  NIMA_LEVEL(name, "unit")  NIMA_TOPIC(name)
@@ -413,9 +414,12 @@ typedef union __attribute__((transparent_union)) { const nima *agent; const nima
     typedef struct T { char nothing_; } T; \
     enum { T##_bytes_ = 0, T##_field_count_ = 0 }; \
     static const nima_field nima_fields_##T[] = { NIMA_END_FIELD_ };
-#define NIMA_CALLBACK_start(T) NIMA_U_ void T##_start_(nima *me, void *self) { T##_start(me, NIMA_CAST_(T *, self)); }
-#define NIMA_CALLBACK_update(T) NIMA_U_ void T##_update_(nima *me, void *self) { T##_update(me, NIMA_CAST_(T *, self)); }
-#define NIMA_CALLBACK_stop(T) NIMA_U_ void T##_stop_(nima *me, void *self) { T##_stop(me, NIMA_CAST_(T *, self)); }
+#define NIMA_CALLBACK_start(T) static void T##_start(nima *, T *); \
+    NIMA_U_ void T##_start_(nima *me, void *self) { T##_start(me, NIMA_CAST_(T *, self)); }
+#define NIMA_CALLBACK_update(T) static void T##_update(nima *, T *); \
+    NIMA_U_ void T##_update_(nima *me, void *self) { T##_update(me, NIMA_CAST_(T *, self)); }
+#define NIMA_CALLBACK_stop(T) static void T##_stop(nima *, T *); \
+    NIMA_U_ void T##_stop_(nima *me, void *self) { T##_stop(me, NIMA_CAST_(T *, self)); }
 #define NIMA_WRAP_(T, which) NIMA_CALLBACK_##which(T)
 #define NIMA_PICK_(T, which) NIMA_PICK_##which(T)
 #define NIMA_PICK_start(T) .start = T##_start_,

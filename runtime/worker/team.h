@@ -1,0 +1,24 @@
+/* team.h: the workers of a run: pinned threads that take items of a phase by a ticket.
+ *
+ * Worker 0 is the thread that drives the run. A phase is one function called for each item, by whichever worker drew its number;
+ * team_phase returns when all items are done: it is the barrier. Between phases workers spin for some microseconds, then sleep
+ * on a futex; a team that is not used burns nothing. */
+#ifndef NIMA_TEAM_H
+#define NIMA_TEAM_H
+#include "nima.h"
+#include <pthread.h>
+#include <stdatomic.h>
+
+typedef struct team team;
+typedef void team_fn(void *arg, unsigned worker, uint32_t item);
+
+/* `threads` 0: one a core. pin: bind each to a core (hwloc order). On failure NULL and why in `error`. */
+team *team_new(unsigned threads, bool pin, void (*enter)(void *arg, unsigned worker), void *arg, char *error, size_t room);
+void team_free(team *);
+unsigned team_threads(const team *);
+unsigned team_cores(void);                   /* that this process may use */
+void team_phase(team *, team_fn *, void *arg, uint32_t items);    /* on all workers */
+/* Ticks of a steady fine clock, and how many make a microsecond. */
+uint64_t team_clock(void);
+double team_clock_per_us(void);
+#endif

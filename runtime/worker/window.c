@@ -1,0 +1,235 @@
+/* window.c: the window loop: the whole life of a run on one page.
+ *
+ * A window is [from, until): from is the earliest event anywhere, until at most one lookahead later. Each shard, under its ticket, first
+ * files what the last window's workers sent it, then runs everything before `until`; what it sends goes to this window's lists (two
+ * sets, used in turn), which are read in the next. So there is one barrier a window, at the end of team_phase. With lookahead 0 and
+ * several shards a window is one (time, step). With one shard nobody else can send: a window is as long as we like. */
+#include "state.h"
+#include <errno.h>
+#include <linux/futex.h>
+#include <math.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PARALLEL_US = 15, INLINE_US = 6, LONG_US = 50000, SHORT_US = 5000 };
+
+static chunk_list *list_of(const nima_run *r, unsigned parity, unsigned worker, bool later) {
+    return r->lists + ((size_t)(parity * r->threads + worker) * 2 + later) * r->engine.shards;
+}
+
+static void file_arrivals(nima_run *r, context *c, shard *h) {
+    bool any = false;
+    for (unsigned w = 0; w < r->threads; w++) {
+        chunk_list *zero = &list_of(r, !r->parity, w, false)[h->number], *later = &list_of(r, !r->parity, w, true)[h->number];
+        if (!zero->head && !later->head) continue;
+        shard_file(h, c, r->from, r->from_step, zero, later);
+        any = true;
+    }
+    if (any) shard_refresh_net(h);
+}
+
+static bool due_now(const nima_run *r, const shard *h) {
+    return r->step_mode ? h->net == r->net && h->net_step == r->net_step : h->net < r->until;
+}
+
+static void keep_earlier(nima_time *time, uint32_t *step, nima_time other, uint32_t other_step) {
+    if (other > *time || (other == *time && other_step >= *step)) return;
+    *time = other;
+    *step = other_step;
+}
+
+static void run_shard(void *arg, unsigned worker, uint32_t item) {
+    nima_run *r = arg;
+    context *c = &r->contexts[worker];
+    shard *h = &r->shards[r->order ? r->order[item] : item];
+    if (sigsetjmp(c->escape, 0) == 0) {
+        file_arrivals(r, c, h);
+        if (due_now(r, h)) {
+            if (r->step_mode) shard_run_step(h, c, r->net, r->net_step);
+            else shard_run(h, c, r->until);
+        }
+    } else context_forget_step(c);
+    keep_earlier(&c->earliest, &c->earliest_step, h->net, h->net_step);
+}
+
+/* One window over all shards; afterwards net is known again. */
+static void window(nima_run *r) {
+    const unsigned threads = r->threads;
+    for (unsigned w = 0; w < threads; w++) {
+        context *c = &r->contexts[w];
+        c->zero = list_of(r, r->parity, w, false);
+        c->later = list_of(r, r->parity, w, true);
+        c->earliest = c->earliest_sent = NIMA_FOREVER;
+        c->earliest_step = 0;
+        c->sent_zero = false;
+        c->halt_at = r->halt_at;
+    }
+    const uint64_t begin = team_clock();
+    const bool parallel = r->parallel && threads > 1;
+    if (parallel) team_phase(r->team, run_shard, r, r->engine.shards);
+    else for (uint32_t s = 0; s < r->engine.shards; s++) run_shard(r, 0, s);
+    const double us = (double)(team_clock() - begin) / team_clock_per_us();
+    r->from = r->net;
+    r->from_step = r->net_step;
+    r->net = NIMA_FOREVER;
+    r->net_step = 0;
+    bool failed = false;
+    for (unsigned w = 0; w < threads; w++) {
+        const context *c = &r->contexts[w];
+        failed |= c->failed;
+        if (c->halt_at < r->halt_at) {
+            r->halt_at = c->halt_at;
+            memcpy(r->halt_why, c->halt_why, sizeof r->halt_why);
+        }
+        keep_earlier(&r->net, &r->net_step, c->earliest, c->earliest_step);
+        keep_earlier(&r->net, &r->net_step, c->earliest_sent, 0);
+        if (c->sent_zero) keep_earlier(&r->net, &r->net_step, r->from, r->from_step + 1);
+    }
+    r->parity ^= 1;
+    r->windows++;
+    r->inline_windows += !parallel;
+    if (parallel ? us * 2 < INLINE_US : us > PARALLEL_US) r->parallel = !parallel;
+    if (us > LONG_US && r->span > 1) r->span /= 2;
+    else if (us < SHORT_US && r->span < NIMA_FOREVER / 4) r->span *= 2;
+    if (failed) failure_collect(r);
+}
+
+/* ---- pacing, pausing, stopping ---- */
+void run_request(nima_run *r, run_wish wish) {
+    atomic_store(&r->wish, (uint32_t)wish);
+    syscall(SYS_futex, &r->wish, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static double wall(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void sleep_unless(nima_run *r, uint32_t wish, double seconds) {
+    struct timespec t = { (time_t)seconds, (long)((seconds - floor(seconds)) * 1e9) };
+    syscall(SYS_futex, &r->wish, FUTEX_WAIT_PRIVATE, wish, seconds < 1e6 ? &t : NULL, NULL, 0);
+}
+
+/* Returns when the window at `at` may run; true: stop. */
+static bool wait_for_leave(nima_run *r, nima_time at) {
+    uint32_t wish = atomic_load_explicit(&r->wish, memory_order_acquire);
+    if (__builtin_expect(wish == RUN_GO && r->tuning.speed <= 0, 1)) return false;
+    for (;; wish = atomic_load_explicit(&r->wish, memory_order_acquire)) {
+        if (wish == RUN_STOP) return true;
+        if (wish == RUN_PAUSE) {
+            window_publish(r);
+            const double from = wall();
+            sleep_unless(r, wish, 1e9);
+            r->pace_wall += wall() - from;   /* time stood still */
+            continue;
+        }
+        if (r->tuning.speed <= 0) return false;
+        if (r->pace_wall == 0) { r->pace_wall = wall(); r->pace_from = at; }
+        const double due = r->pace_wall + (double)(at - r->pace_from) / r->engine.ticks_per_unit / r->tuning.speed;
+        const double left = due - wall();
+        if (left <= 0) return false;
+        window_publish(r);
+        sleep_unless(r, wish, left);
+    }
+}
+
+static uint64_t events_so_far(const nima_run *r) {
+    uint64_t n = 0;
+    for (uint32_t s = 0; s < r->engine.shards; s++) n += r->shards[s].events;
+    return n;
+}
+
+void window_publish(nima_run *r) {
+    atomic_store_explicit(&r->shown_time, r->from, memory_order_relaxed);
+    atomic_store_explicit(&r->shown_events, events_so_far(r), memory_order_relaxed);
+    atomic_store_explicit(&r->shown_windows, r->windows, memory_order_relaxed);
+    atomic_store_explicit(&r->shown_wall, r->wall_s + (r->wall_from ? (double)(team_clock() - r->wall_from) / team_clock_per_us() * 1e-6 : 0),
+                          memory_order_relaxed);
+}
+
+/* ---- the loop ---- */
+static nima_time last_event(const nima_run *r) {
+    nima_time t = -1;
+    for (uint32_t s = 0; s < r->engine.shards; s++) if (r->shards[s].last_event > t) t = r->shards[s].last_event;
+    return t;
+}
+
+static bool pending(nima_run *r) {
+    for (uint32_t s = 0; s < r->engine.shards; s++) if (shard_pending(&r->shards[s], &r->engine)) return true;
+    for (unsigned w = 0; w < r->threads; w++)
+        for (uint32_t s = 0; s < r->engine.shards; s++)       /* what was sent in the last window; alarms never are */
+            if (list_of(r, !r->parity, w, false)[s].head || list_of(r, !r->parity, w, true)[s].head) return true;
+    return false;
+}
+
+/* Rows of all sample times before `end` at which everything is done, given that the next event is at r->net. */
+static void samples(nima_run *r, nima_time end) {
+    while (r->engine.sample && r->next_sample < end && r->next_sample < r->net && r->next_sample < r->halt_at) {
+        if (r->net == NIMA_FOREVER && r->next_sample > last_event(r)) return;
+        const nima_time tick = r->next_sample;
+        r->next_sample = tick > NIMA_FOREVER - r->engine.sample ? NIMA_FOREVER : tick + r->engine.sample;
+        sample_row(r, tick);
+    }
+}
+
+static nima_time window_end(const nima_run *r, nima_time limit) {
+    const engine *e = &r->engine;
+    nima_time end = limit;
+    const nima_time span = e->shards == 1 ? r->span : r->span < e->lookahead ? r->span : e->lookahead;
+    if (span < end - r->net) end = r->net + span;
+    if (e->shards > 1) {                     /* on the grid of lookaheads, on which queues cut time too */
+        const nima_time grid = r->net / e->lookahead;
+        if (grid < NIMA_FOREVER / e->lookahead - 1 && (grid + 1) * e->lookahead < end) end = (grid + 1) * e->lookahead;
+    }
+    if (e->sample && r->next_sample < end - 1) end = r->next_sample + 1;
+    return end > r->net ? end : r->net + 1;
+}
+
+static nima_time end_of(const nima_run *r, nima_time until) { return until < r->halt_at ? until : r->halt_at; }
+
+static nima_err leave(nima_run *r, nima_time until, bool stopped) {
+    const nima_time last = last_event(r);
+    r->last_event = last;
+    r->now = !stopped && until != NIMA_FOREVER && pending(r) ? until : last < 0 ? 0 : last;
+    if (stopped && r->net != NIMA_FOREVER && r->from > r->now) r->now = r->from;
+    sample_logs(r);
+    window_publish(r);
+    atomic_store(&r->shown_running, false);
+    r->wall_s += (double)(team_clock() - r->wall_from) / team_clock_per_us() * 1e-6;
+    r->wall_from = 0;
+    if (r->store && !r->failed && store_flush(r->store)) failure_set(r, NIMA_E_SYSTEM, "%s", store_error(r->store));
+    return r->failed ? r->failure.code : stopped ? NIMA_E_HALTED : NIMA_OK;
+}
+
+nima_err window_advance(nima_run *r, nima_time until) {
+    if (r->failed) return r->failure.code;
+    r->wall_from = team_clock();
+    atomic_store(&r->shown_until, until);
+    atomic_store(&r->shown_running, true);
+    r->step_mode = !r->engine.local_steps;
+    for (uint64_t shown = team_clock();;) {
+        samples(r, end_of(r, until));
+        const nima_time end = end_of(r, until);
+        if (r->failed || r->net >= end) break;
+        if (wait_for_leave(r, r->net)) return leave(r, end, true);
+        r->until = r->step_mode ? r->net + 1 : window_end(r, end);
+        window(r);
+        if (r->failed) break;
+        for (unsigned w = 0; w < r->threads; w++) if (r->contexts[w].line_count) { sample_logs(r); break; }
+        if (team_clock() - shown > (uint64_t)(20000 * team_clock_per_us())) { window_publish(r); shown = team_clock(); }
+    }
+    return leave(r, end_of(r, until), false);
+}
+
+nima_err window_step(nima_run *r) {
+    if (r->failed) return r->failure.code;
+    r->wall_from = team_clock();
+    r->step_mode = true;
+    samples(r, r->halt_at);
+    if (!r->failed && r->net < r->halt_at) window(r);
+    const nima_err code = leave(r, NIMA_FOREVER, false);
+    return code;
+}
