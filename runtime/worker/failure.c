@@ -18,7 +18,14 @@ enum { STACK_BYTES = 1 << 16 };
 
 context *failure_current(void) { return current; }
 
-static void describe(context *c, failure *f, nima_err code, const char *what) {
+static bool earlier(const failure *a, const failure *b) {
+    if (a->time != b->time) return a->time < b->time;
+    return a->step != b->step ? a->step < b->step : a->agent.bits < b->agent.bits;
+}
+
+/* Keeps the failure, unless the worker met an earlier one in this window. */
+static void note(context *c, nima_err code, const char *what) {
+    failure one, *f = &one;
     char agent_text[80] = "";
     f->code = code;
     f->time = c->me.now;
@@ -35,6 +42,8 @@ static void describe(context *c, failure *f, nima_err code, const char *what) {
     }
     snprintf(f->text, sizeof f->text, "%s%s%s at time %lld, step %u%s: %s", c->in_callback && c->behavior ? c->behavior->part.name : "",
              c->in_callback ? " " : "", agent_text, (long long)f->time, f->step, mail_text, what);
+    if (!c->failed || earlier(&one, &c->failure)) c->failure = one;
+    c->failed = true;
 }
 
 void fail(context *c, nima_err code, const char *format, ...) {
@@ -43,8 +52,7 @@ void fail(context *c, nima_err code, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (!c->failed) describe(c, &c->failure, code, text);
-    c->failed = true;
+    note(c, code, text);
     siglongjmp(c->escape, 1);
 }
 
@@ -79,8 +87,7 @@ static void on_signal(int number, siginfo_t *info, void *frame) {
             if ((char *)info->si_addr >= (char *)p && (char *)info->si_addr < (char *)p + p->bytes) world = " (in the world, which is read-only)";
         snprintf(text, sizeof text, "crash: %s at address %p%s", what, info->si_addr, world);
     } else snprintf(text, sizeof text, "crash: %s", what);
-    if (!c->failed) describe(c, &c->failure, NIMA_E_CRASH, text);
-    c->failed = true;
+    note(c, NIMA_E_CRASH, text);
     sigset_t only;
     sigemptyset(&only);
     sigaddset(&only, number);
@@ -114,11 +121,6 @@ void failure_thread(context *c) {
     const stack_t s = { .ss_sp = stack, .ss_size = STACK_BYTES };
     sigaltstack(&s, NULL);
     done = true;
-}
-
-static bool earlier(const failure *a, const failure *b) {
-    if (a->time != b->time) return a->time < b->time;
-    return a->step != b->step ? a->step < b->step : a->agent.bits < b->agent.bits;
 }
 
 void failure_collect(nima_run *r) {
