@@ -212,7 +212,7 @@ nima_alarm nima_move(nima *me, nima_alarm a, nima_time delay) {
     if (!nima_cancel(me, a)) return (nima_alarm){ 0, 0, 0, 0 };
     wanted w = { ID_LOW(me->self), a.sequence, NULL };
     if (a.time > me->now) queue_any_at(&c->shard->queue, a.time, is_wanted, &w);
-    else for (chunk *k = c->shard->next.head; k && !w.found; k = k->next)
+    else for (chunk *k = chunk_list_read(&c->shard->next); k && !w.found; k = k->next)
         CHUNK_EACH(k, m) if (is_wanted(m, &w)) break;
     if (!w.found) fail(c, NIMA_E_MODEL, "nima_move: the alarm is not there");
     nima_mail *kept = NULL;                  /* the record may move while its copy is written */

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-chunk chunk_none = { NULL, 0, 0 };
 enum { SLAB_BYTES = 2 << 20 };
 
 void chunk_depot_init(chunk_depot *d, memory *m) {
@@ -79,4 +78,16 @@ chunk *chunk_large(chunk_pool *p, uint32_t room) {
 void chunk_large_free(chunk_pool *p, chunk *c) {
     memory_count(p->depot->memory, -(int64_t)(sizeof(chunk) + c->room), "");
     free(c);
+}
+
+void *chunk_append_new(chunk_pool *p, chunk_list *l, uint32_t bytes) {
+    chunk *c = chunk_take(p, bytes);
+    if (l->head) {
+        chunk_list_read(l);
+        l->tail->next = c;
+    } else l->head = c;
+    l->tail = c;
+    l->at = c->data + bytes;
+    l->end = c->data + c->room;
+    return c->data;
 }

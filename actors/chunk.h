@@ -18,8 +18,9 @@ typedef struct chunk {
 } chunk;
 enum { CHUNK_ROOM = CHUNK_BYTES - (int)sizeof(chunk) };
 
-typedef struct { chunk *head, *tail; } chunk_list;            /* empty: head NULL, tail == &chunk_none */
-extern chunk chunk_none;                                      /* room 0: makes the first append take the slow path */
+/* Where the next record goes stands here, not in the chunk: appending reads nothing that may have left the cache. The last
+ * chunk's `used` is brought up to date by chunk_list_read. */
+typedef struct { char *at, *end; chunk *head, *tail; } chunk_list;   /* all NULL: empty */
 
 typedef struct {                                              /* shared by the workers of a run */
     pthread_mutex_t lock;                                     /* guards all below */
@@ -41,7 +42,7 @@ void chunk_surplus(chunk_pool *);                             /* a batch to the 
 chunk *chunk_large(chunk_pool *, uint32_t room);              /* own memory, for a record beyond CHUNK_ROOM */
 void chunk_large_free(chunk_pool *, chunk *);
 
-static inline void chunk_list_init(chunk_list *l) { l->head = NULL; l->tail = &chunk_none; }
+static inline void chunk_list_init(chunk_list *l) { *l = (chunk_list){ NULL, NULL, NULL, NULL }; }
 
 static inline void chunk_give(chunk_pool *p, chunk *c) {
     if (__builtin_expect(c->room != CHUNK_ROOM, 0)) { chunk_large_free(p, c); return; }
@@ -60,26 +61,19 @@ static inline chunk *chunk_take(chunk_pool *p, uint32_t bytes) {
     return c;
 }
 
+void *chunk_append_new(chunk_pool *, chunk_list *, uint32_t bytes);
 /* Room for a record of `bytes` (a multiple of 8) at the end of the list. */
 static inline void *chunk_append(chunk_pool *p, chunk_list *l, uint32_t bytes) {
-    chunk *c = l->tail;
-    if (__builtin_expect(bytes > c->room - c->used, 0)) {
-        c = chunk_take(p, bytes);
-        if (l->head) l->tail->next = c; else l->head = c;
-        l->tail = c;
-    }
-    void *at = c->data + c->used;
-    c->used += bytes;
+    char *at = l->at;
+    if (__builtin_expect(bytes > (size_t)(l->end - at), 0)) return chunk_append_new(p, l, bytes);
+    l->at = at + bytes;
     return at;
 }
 
-/* Empties the list; keeps its first chunk for the next use. */
-static inline void chunk_list_reset(chunk_pool *p, chunk_list *l) {
-    chunk *c = l->head;
-    if (!c) return;
-    if (__builtin_expect(c->room != CHUNK_ROOM, 0)) { l->head = c->next; chunk_give(p, c); chunk_list_init(l); c = NULL; }
-    for (chunk *n = c ? c->next : l->head; n;) { chunk *next = n->next; chunk_give(p, n); n = next; }
-    if (c) { c->next = NULL; c->used = 0; l->tail = c; } else chunk_list_init(l);
+/* First chunk, with all `used` up to date; the list stays as it is. */
+static inline chunk *chunk_list_read(const chunk_list *l) {
+    if (l->tail) l->tail->used = (uint32_t)(l->at - l->tail->data);
+    return l->head;
 }
 
 static inline void chunk_list_free(chunk_pool *p, chunk_list *l) {
@@ -87,11 +81,23 @@ static inline void chunk_list_free(chunk_pool *p, chunk_list *l) {
     chunk_list_init(l);
 }
 
+/* Empties the list; keeps its chunk for the next use, if it is the only one. */
+static inline void chunk_list_reset(chunk_pool *p, chunk_list *l) {
+    chunk *c = l->head;
+    if (!c) return;
+    if (__builtin_expect(c->next != NULL || c->room != CHUNK_ROOM, 0)) { chunk_list_free(p, l); return; }
+    l->at = c->data;
+}
+
 /* Moves all of `from` behind `to`, without copying. */
 static inline void chunk_list_join(chunk_list *to, chunk_list *from) {
     if (!from->head) return;
-    if (to->head) to->tail->next = from->head; else to->head = from->head;
-    to->tail = from->tail;
+    if (to->head) {
+        chunk_list_read(to);
+        to->tail->next = from->head;
+        from->head = to->head;
+    }
+    *to = *from;
     chunk_list_init(from);
 }
 

@@ -356,11 +356,10 @@ static inline void run_next_step(context *c) {
     h->cur = h->next;
     h->next = swap;
     c->step = ++h->step;
-    chunk *first = h->cur.head;
+    chunk *first = chunk_list_read(&h->cur);
     nima_mail *m = (nima_mail *)(void *)first->data;
     if (!first->next && (char *)record_after(m) == first->data + first->used && one_turn(c, m)) {
-        h->cur.head->used = 0;
-        if (__builtin_expect(first->room != CHUNK_ROOM, 0)) chunk_list_reset(&c->pool, &h->cur);
+        chunk_list_reset(&c->pool, &h->cur);
         return;
     }
     ensure_slots(c);
@@ -379,7 +378,7 @@ static void enter(shard *h, context *c) {
     h->changed = true;
 }
 
-static inline bool has_next_step(const shard *h) { return h->next.head && (h->next.head->used || h->next.head->next); }
+static inline bool has_next_step(const shard *h) { return h->next.head && h->next.at != h->next.head->data; }
 
 void shard_refresh_net(shard *h) {
     const bool stepping = has_next_step(h);
@@ -447,6 +446,10 @@ void shard_run_step(shard *h, context *c, nima_time t, uint32_t step) {
     shard_refresh_net(h);
 }
 
+static inline void copy_words(char *to, const void *from, uint32_t bytes) {   /* a multiple of 8, not 0 */
+    for (uint32_t i = 0; i < bytes; i += 8) memcpy(to + i, (const char *)from + i, 8);
+}
+
 void shard_file(shard *h, context *c, nima_time t, uint32_t step, chunk_list *zero, chunk_list *later) {
     h->queue.pool = &c->pool;
     if (zero && zero->head) {
@@ -461,14 +464,16 @@ void shard_file(shard *h, context *c, nima_time t, uint32_t step, chunk_list *ze
             chunk_list_init(zero);
         }
     }
-    for (chunk *k = later->head; k;) {
+    queue *q = &h->queue;
+    for (chunk *k = chunk_list_read(later); k;) {
+        chunk *next = k->next;
+        if (next) for (int line = 0; line < 256; line += 64) __builtin_prefetch((char *)next + line);
         CHUNK_EACH(k, m) {
             const uint32_t bytes = record_size(m);
-            uint64_t *to = queue_append(&h->queue, m->time, (uint32_t)m->receiver & (SLOTS_MAX - 1), bytes);
-            const uint64_t *from = (const uint64_t *)(const void *)m;
-            for (uint32_t i = 0; i < bytes / 8; i++) to[i] = from[i];
+            char *to = queue_append(q, m->time, (uint32_t)m->receiver & (SLOTS_MAX - 1), bytes);
+            memcpy(to, m, sizeof *m);
+            if (bytes > sizeof *m) copy_words(to + sizeof *m, m + 1, bytes - (uint32_t)sizeof *m);
         }
-        chunk *next = k->next;
         chunk_give(&c->pool, k);
         k = next;
     }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LATE_ENTRIES_MAX = 256, LATE_BYTES_MAX = 1 << 20, LOADS_WATCHED = 256, FULL = 8192, BINS_MAX = 4096, SMALL = 24 };
+enum { LATE_ENTRIES_MAX = 256, LATE_BYTES_MAX = 1 << 20, LOADS_WATCHED = 256, FULL = 16384, BINS_MAX = 4096, SMALL = 24 };
 
 static void set_width(queue *q, uint64_t width) {
     q->width = width;
@@ -98,7 +98,7 @@ static chunk_list take_bucket(queue_level *level, uint32_t i) {
 
 /* Copies the records of a list to where they belong now. */
 static void refile(queue *q, chunk_list l) {
-    for (chunk *c = l.head; c;) {
+    for (chunk *c = chunk_list_read(&l); c;) {
         CHUNK_EACH(c, m) {
             const uint32_t bytes = record_size(m);
             memcpy(queue_append(q, m->time, (uint32_t)m->receiver & 0xFFFFF, bytes), m, bytes);
@@ -149,7 +149,8 @@ static void sort_entries(queue_entry *e, uint32_t n, queue_entry *scratch) {
 
 static void load(queue *q, chunk_list l) {
     uint32_t n = 0;
-    for (chunk *c = l.head; c; c = c->next) {
+    for (chunk *c = chunk_list_read(&l); c; c = c->next) {
+        if (c->next) for (int line = 0; line < 256; line += 64) __builtin_prefetch((char *)c->next + line);
         const size_t most = n + c->used / sizeof(nima_mail);
         q->batch = grow(q, q->batch, &q->batch_room, most);
         CHUNK_EACH(c, m)
@@ -162,7 +163,7 @@ static void load(queue *q, chunk_list l) {
     q->count = n;
     q->loads++;
     q->sparse += n < 2;
-    if (n > FULL && q->width > 1) q->shrink = true;
+    if (n > FULL && (q->batch[0].key ^ q->batch[n - 1].key) >> QUEUE_SLOT_BITS) q->shrink = true;
 }
 
 void queue_bucket_done(queue *q) {
@@ -192,7 +193,7 @@ nima_time queue_spread(queue *q) {
         else {                               /* its first bucket becomes current: what is in it is loaded, not late */
             chunk_list now;
             chunk_list_init(&now);
-            for (chunk *c = records.head; c;) {
+            for (chunk *c = chunk_list_read(&records); c;) {
                 CHUNK_EACH(c, mail) {
                     const uint32_t bytes = record_size(mail);
                     void *to = queue_number(q, mail->time) == q->current
@@ -241,7 +242,7 @@ void queue_rebuild(queue *q, uint64_t width) {
 }
 
 static bool any_in(const chunk_list *l, bool (*each)(const nima_mail *, void *), void *arg) {
-    for (chunk *c = l->head; c; c = c->next)
+    for (chunk *c = chunk_list_read(l); c; c = c->next)
         CHUNK_EACH(c, m) if (each(m, arg)) return true;
     return false;
 }

@@ -111,6 +111,9 @@ static void set_state(context *c, shard *h, agent *a, const nima_behavior *b, co
 void shard_first_agents(shard *h, context *c) {
     const engine *e = c->engine;
     uint32_t slot = 0;
+    for (uint32_t p = 0; p < e->population_count; p++)
+        h->initial += (uint32_t)(e->populations[p].first[h->number + 1] - e->populations[p].first[h->number]);
+    h->slots = h->initial;
     for (uint32_t p = 0; p < e->population_count; p++) {
         const nima_layout *l = &e->populations[p];
         for (uint64_t i = l->first[h->number]; i < l->first[h->number + 1]; i++, slot++) {
@@ -123,7 +126,6 @@ void shard_first_agents(shard *h, context *c) {
             set_state(c, h, a, l->behavior, NULL);
         }
     }
-    h->slots = h->initial = slot;
     for (slot = 0; slot < h->initial; slot++) {
         nima_mail *m = queue_append(&h->queue, 0, slot, record_bytes(0));
         *m = (nima_mail){ .kind = RECORD_START, .receiver = ID_LOW(id_make(0, 1, slot)) };
@@ -161,7 +163,7 @@ nima_id shard_birth_here(context *c, const nima_behavior *b, const void *state, 
         if (h->slots == SLOTS_MAX)
             fail(c, NIMA_E_MODEL, "shard %u is full: a shard holds %d agents; declare more shards", h->number, SLOTS_MAX);
         slot = h->slots++;
-        if ((slot & 63) == 0) memory_count(MEM(e), (int64_t)(64 * (e->stride + sizeof(agent_rest))), "agents");
+        if ((slot - h->initial) % 64 == 0) memory_count(MEM(e), (int64_t)(64 * (e->stride + sizeof(agent_rest))), "agents");
         shard_agent(h, e, slot)->generation = 1;
     }
     agent *a = shard_agent(h, e, slot);
@@ -241,7 +243,7 @@ static bool counts(const nima_mail *m, void *arg) {
 bool shard_pending(const shard *h, const engine *e) {
     pending_in in = { h, e };
     for (uint32_t b = 0; h->sweeps && b < e->behavior_count; b++) if (h->sweeps[b].awake) return true;
-    for (chunk *k = h->next.head; k; k = k->next)
+    for (chunk *k = chunk_list_read(&h->next); k; k = k->next)
         CHUNK_EACH(k, m) if (counts(m, &in)) return true;
     return queue_any(&h->queue, counts, &in);
 }

@@ -99,7 +99,8 @@ typedef struct {                             /* memory of agents: size classes o
 
 typedef struct shard {
     /* written by its holder in a window; read by others between windows */
-    char *agents;                            /* slot i at i * stride; address space for SLOTS_MAX of them */
+    char *agents, *born;                     /* slot i at i * stride behind agents if i < initial, else behind born: address
+                                              * space for SLOTS_MAX of them; the initial ones of all shards lie together */
     agent_rest *rest;
     uint32_t number, slots, initial;         /* slots ever used */
     nima_time now; uint32_t step;            /* of what was executed last */
@@ -156,7 +157,7 @@ struct context {
 #define CONTEXT(me) ((context *)(void *)(me))
 
 static inline agent *shard_agent(const shard *h, const engine *e, uint32_t slot) {
-    return (agent *)(void *)(h->agents + (size_t)slot * e->stride);
+    return (agent *)(void *)((slot < h->initial ? h->agents : h->born) + (size_t)slot * e->stride);
 }
 static inline void *agent_state(const engine *e, agent *a, const nima_behavior *b) {
     return b->state_bytes <= e->inline_bytes ? a->state : *(void **)(void *)a->state;

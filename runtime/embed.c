@@ -51,15 +51,17 @@ static void build_item(void *arg, unsigned worker, uint32_t item) {
     context *c = &r->contexts[worker];
     shard *h = &r->shards[item];
     if (sigsetjmp(c->escape, 0)) return;
-    const size_t region = (size_t)SLOTS_MAX * e->stride;
-    h->agents = r->agents + item * region;
+    uint64_t before = 0, initial = 0;
+    for (uint32_t p = 0; p < e->population_count; p++) {
+        before += e->populations[p].first[item];
+        initial += e->populations[p].first[item + 1] - e->populations[p].first[item];
+    }
+    h->agents = r->agents + before * e->stride;
+    h->born = r->born + item * ((size_t)SLOTS_MAX * e->stride) - initial * e->stride;
     h->rest = r->rest + (size_t)item * SLOTS_MAX;
-    uint64_t initial = 0;
-    for (uint32_t p = 0; p < e->population_count; p++) initial += e->populations[p].first[item + 1] - e->populations[p].first[item];
-    memory_count(&e->memory, (int64_t)(initial * e->stride), "agents");
-    if (e->shards <= 4096) {                 /* 2 MiB pages, where they are filled */
-        const size_t from = initial * e->stride >= MEMORY_HUGE / 2 ? 0 : MEMORY_HUGE;
-        if (region > from) madvise(h->agents + from, region - from, MADV_HUGEPAGE);
+    if (e->shards <= 4096) {                 /* beyond the first 2 MiB of births, on pages of 2 MiB */
+        char *from = (char *)(((uintptr_t)r->born + item * ((size_t)SLOTS_MAX * e->stride) + 2 * MEMORY_HUGE - 1) & ~(uintptr_t)(MEMORY_HUGE - 1));
+        madvise(from, (size_t)SLOTS_MAX * e->stride - 2 * MEMORY_HUGE, MADV_HUGEPAGE);
     }
     shard_init(h, e, item, &c->pool);
     shard_first_agents(h, c);
@@ -70,11 +72,15 @@ static nima_err reserve(nima_run *r, char *error, size_t room) {
     r->shards = calloc(e->shards, sizeof *r->shards);
     const size_t lists = (size_t)4 * r->threads * e->shards;
     r->lists = malloc(lists * sizeof *r->lists);
-    r->agents_bytes = (size_t)SLOTS_MAX * e->stride * e->shards + MEMORY_HUGE;
+    uint64_t initial = 0;
+    for (uint32_t p = 0; p < e->population_count; p++) initial += e->populations[p].count;
+    r->agents_bytes = initial * e->stride + 64;
+    r->agents = memory_map(&e->memory, r->agents_bytes, r->agents_bytes >= MEMORY_HUGE, "agents");
+    r->born_bytes = (size_t)SLOTS_MAX * e->stride * e->shards;
+    r->born = memory_reserve(r->born_bytes);
     r->rest_bytes = (size_t)SLOTS_MAX * sizeof(agent_rest) * e->shards;
-    r->agents = memory_reserve(r->agents_bytes);
     r->rest = memory_reserve(r->rest_bytes);
-    if (!r->shards || !r->lists || !r->agents || !r->rest) {
+    if (!r->shards || !r->lists || !r->born || !r->rest) {
         snprintf(error, room, "no address space for %u shards", e->shards);
         return NIMA_E_MEMORY;
     }
@@ -197,6 +203,7 @@ void nima_close(nima_run *r) {
     }
     chunk_depot_fini(&r->depot);
     memory_release(r->agents, r->agents_bytes);
+    memory_release(r->born, r->born_bytes);
     memory_release(r->rest, r->rest_bytes);
     for (uint32_t p = 0; p < e->population_count; p++) { free(r->populations[p].first); free(r->populations[p].slot); }
     for (world_piece *p = r->pieces, *next; p; p = next) { next = p->next; munmap(p, p->bytes); }

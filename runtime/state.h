@@ -35,7 +35,7 @@ struct nima_run {
     team *team; unsigned threads;
     context *contexts; shard *shards;
     chunk_depot depot;
-    char *agents; size_t agents_bytes; agent_rest *rest; size_t rest_bytes;
+    char *agents, *born; size_t agents_bytes, born_bytes; agent_rest *rest; size_t rest_bytes;
     uint32_t *order;                         /* in which shards are taken; NULL: by number */
     chunk_list *lists;                       /* [parity][worker][zero, later][shard] */
     /* where the run stands */
