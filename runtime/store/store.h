@@ -4,6 +4,7 @@
 #ifndef NIMA_STORE_H
 #define NIMA_STORE_H
 #include "nima.h"
+#pragma GCC visibility push(default)
 typedef struct store store;
 
 /* `folder` is created; it must be new or empty. On error NULL, and why in `error`. */
@@ -21,4 +22,5 @@ const char *store_error(const store *);                      /* of the first fai
 nima_err store_free(store *);                                /* closes; returns the first error */
 /* Text of one field's value: C locale, shortest that reads back, ids as 16 hexadecimal digits. */
 void store_field_text(const nima_field *, const void *state, char *text, size_t room);
+#pragma GCC visibility pop
 #endif
