@@ -13,9 +13,9 @@ uint32_t nima_step(const nima *me) { return CONTEXT((uintptr_t)me)->step; }
 
 uint64_t nima_index(const nima *me) {
     const context *c = CONTEXT((uintptr_t)me);
-    uint64_t index = UINT64_MAX;
-    shard_population(c->shard, c->engine, c->agent, id_slot(me->self), &index);
-    return index;
+    const uint32_t slot = id_slot(me->self);
+    const span *s = shard_span(c->shard, c->agent, slot);
+    return s ? slot + s->offset : UINT64_MAX;
 }
 
 nima_id nima_parent(const nima *me) {
@@ -29,6 +29,7 @@ nima_id nima_at(nima_pop p, uint64_t index) {
         fprintf(stderr, "nima_at: index %llu of a population of %llu\n", (unsigned long long)index, (unsigned long long)p.count);
         abort();
     }
+    if (l->shards == 1) return id_make(0, 1, l->slot[0] + (uint32_t)index);
     uint64_t s;
     if (l->per_group) s = (uint64_t)((unsigned __int128)(index / l->per_group) * l->shards / l->groups_max);
     else if (l->shards >= l->count) s = (uint64_t)((unsigned __int128)index * l->shards / l->count);
@@ -169,10 +170,47 @@ static inline uint64_t put(context *c, uint32_t kind, nima_id to, nima_time dela
     return sequence;
 }
 
-void nima_send(nima *me, nima_id to, nima_time delay, uint32_t type, const void *payload, uint32_t bytes) {
-    context *c = CONTEXT(me);
+static void __attribute__((noinline)) send_any(context *c, nima_id to, nima_time delay, uint32_t type, const void *payload, uint32_t bytes) {
     check_send(c, to, delay, type, bytes);
     put(c, RECORD_MAIL, to, delay, type, payload, bytes);
+}
+
+static inline void write_mail(context *c, char *at, nima_id to, nima_time time, uint32_t type, const void *payload, uint32_t bytes) {
+    uint64_t *w = (uint64_t *)(void *)at, sent = c->agent->sent;
+    w[0] = (uint64_t)time;
+    w[1] = c->me.self.bits;
+    w[2] = (sent & ~(uint64_t)0xFFFF) | type;
+    w[3] = ID_LOW(to) | (uint64_t)bytes << 44;
+    c->agent->sent = sent + (1u << 16);
+    for (uint32_t i = 0; i < bytes; i += 8) memcpy((char *)&w[4] + i, (const char *)payload + i, 8);
+}
+
+/* The two common ways, to the next step of the own shard and to a later time of another, with no call in between. */
+void nima_send(nima *me, nima_id to, nima_time delay, uint32_t type, const void *payload, uint32_t bytes) {
+    context *c = CONTEXT(me);
+    const uint32_t shard_to = id_shard(to), size = (uint32_t)sizeof(nima_mail) + bytes;
+    if (UNLIKELY(type - 1 >= 65535 || bytes & ~0x38u || (to.bits & (uint64_t)GENERATION_MAX << SLOT_BITS) == 0)) goto any;
+    if (delay == 0) {
+        chunk_list *l = &c->shard->next;
+        char *at = l->at;
+        if (UNLIKELY(!c->near_ok || shard_to != c->shard->number || size > (size_t)(l->end - at))) goto any;
+        l->at = at + size;
+        write_mail(c, at, to, me->now, type, payload, bytes);
+        return;
+    }
+    if (shard_to != c->shard->number && shard_to < c->engine->shards && delay >= c->engine->lookahead && !c->record_sent
+        && (uint64_t)delay <= (uint64_t)(NIMA_FOREVER - 1 - me->now)) {
+        chunk_list *l = &c->later[shard_to];
+        char *at = l->at;
+        const nima_time time = me->now + delay;
+        if (UNLIKELY(size > (size_t)(l->end - at))) goto any;
+        l->at = at + size;
+        if (time < c->earliest_sent) c->earliest_sent = time;
+        write_mail(c, at, to, time, type, payload, bytes);
+        return;
+    }
+any:
+    send_any(c, to, delay, type, payload, bytes);
 }
 
 static uint32_t alarm_check(const nima *me, nima_time time, uint64_t sequence, uint32_t step) {

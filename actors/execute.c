@@ -48,7 +48,7 @@ static void __attribute__((noinline)) dirty_stack(int byte) {
 }
 
 static inline void call(context *c, nima_callback *f) {
-    if (__builtin_expect(c->engine->dirty >= 0, 0)) dirty_stack(c->engine->dirty);
+    if (__builtin_expect(c->engine->watched, 0) && c->engine->dirty >= 0) dirty_stack(c->engine->dirty);
     f(&c->me, c->state);
     if (c->random_loaded) {
         c->agent->draws = c->random.draws;
@@ -91,7 +91,7 @@ static inline __attribute__((always_inline)) void turn(context *c, agent *a, uin
         if (e->fingerprint) a->chain = chain_begin(c->me.self, b->index, h->now, h->step);
     }
     if (e->fingerprint) for (uint32_t i = 0; i < n; i++) a->chain = chain_mail(a->chain, mail[i], c->step);
-    if (__builtin_expect(e->deliver != NULL, 0)) e->deliver(c, b, starts);
+    if (__builtin_expect(e->watched, 0) && e->deliver) e->deliver(c, b, starts);
     c->in_callback = true;
     if (starts && b->start) {
         c->mail = c->mail_end;               /* start sees no mail */
@@ -110,28 +110,31 @@ static inline bool deliverable(const agent *a, const nima_mail *m) {
 }
 
 /* ---- several in one (time, step) ---- */
-static bool before(const nima_mail *a, const nima_mail *b) {   /* (start first, sender, sequence) */
-    if ((a->kind == RECORD_START) != (b->kind == RECORD_START)) return a->kind == RECORD_START;
+static inline bool before(const nima_mail *a, const nima_mail *b) {   /* (sender, sequence) */
     return a->sender.bits != b->sender.bits ? a->sender.bits < b->sender.bits : a->sequence < b->sequence;
 }
 
+static inline void ensure_links(context *c, uint32_t more) {
+    if (__builtin_expect(c->link_count + more >= c->links_room, 0))
+        c->links = room(c, c->links, &c->links_room, c->link_count + more + 1u, sizeof *c->links);
+}
+
+/* Behind what the slot has already; there is room (ensure_links). */
 static inline void link_mail(context *c, uint32_t slot, const nima_mail *m) {
     if (__builtin_expect(slot >= c->shard->slots, 0)) { dead_letter(c, m); return; }
     const uint32_t i = ++c->link_count;      /* 0 is none */
-    if (__builtin_expect(i >= c->links_room, 0)) c->links = room(c, c->links, &c->links_room, i + 1u, sizeof *c->links);
     struct link *links = c->links;
     links[i].mail = m;
     links[i].next = 0;
     const uint32_t head = c->heads[slot];
-    if (!head) {
+    if (head) {
+        links[links[head].tail].next = i;
+        links[head].tail = i;
+    } else {
         c->heads[slot] = i;
         links[i].tail = i;
         c->marks[slot / 64] |= (uint64_t)1 << slot % 64;
         c->summary[slot / 4096] |= (uint64_t)1 << slot / 64 % 64;
-    } else {
-        const uint32_t tail = links[head].tail & 0x7FFFFFFFu;
-        links[tail].next = i;
-        links[head].tail = i | (links[head].tail & 0x80000000u) | (before(m, links[tail].mail) ? 0x80000000u : 0);
     }
 }
 
@@ -162,47 +165,46 @@ void sweep_wake(context *c, sweep *s, nima_time period, uint32_t slot) {
     if (s->due < h->due) h->due = s->due;
 }
 
+/* The turn of the receiver of one message, alone in its (time, step). False: the message is of a kind that needs more. */
+static inline bool one_turn(context *c, const nima_mail *m) {
+    shard *h = c->shard;
+    const uint32_t slot = (uint32_t)m->receiver & (SLOTS_MAX - 1);
+    if (__builtin_expect(m->kind > RECORD_ALARM, 0)) return false;
+    if (__builtin_expect(m->kind == RECORD_ALARM && h->cancelled.count, 0) && alarm_cancelled(c, m)) return true;
+    agent *a = shard_agent(h, c->engine, slot);
+    if (__builtin_expect(slot >= h->slots, 0) || !deliverable(a, m)) { dead_letter(c, m); return true; }
+    turn(c, a, slot, &m, 1, false, false);
+    return true;
+}
+
 /* The turn of the agent in `slot`, with the mail linked to it. */
-static inline void linked_turn(context *c, uint32_t slot, bool due) {
+static void __attribute__((noinline)) many_turn(context *c, uint32_t slot, uint32_t head, bool due) {
     shard *h = c->shard;
     agent *a = shard_agent(h, c->engine, slot);
-    const uint32_t head = c->heads[slot];
     uint32_t n = 0;
-    bool starts = false;
-    if (head) {
-        c->heads[slot] = 0;
-        const bool unordered = c->links[head].tail & 0x80000000u;
-        for (uint32_t i = head; i; i = c->links[i].next) {
-            if (__builtin_expect(n >= c->mailbox_room, 0))
-                c->mailbox = room(c, c->mailbox, &c->mailbox_room, n + 1u, sizeof *c->mailbox);
-            c->mailbox[n++] = c->links[i].mail;
+    bool starts = false, unordered = false;
+    for (uint32_t i = head; i; i = c->links[i].next)          /* a start comes first, wherever it was linked */
+        if (__builtin_expect(c->links[i].mail->kind == RECORD_START, 0)) { starts = true; break; }
+    for (uint32_t i = head; i; i = c->links[i].next) {
+        const nima_mail *m = c->links[i].mail;
+        const uint64_t kind = m->kind;
+        if (__builtin_expect(kind != RECORD_MAIL, 0)) {
+            if (kind == RECORD_START || (kind == RECORD_ALARM && h->cancelled.count && alarm_cancelled(c, m))) continue;
         }
-        if (__builtin_expect(unordered, 0)) sort_mail(c->mailbox, n);
-        uint32_t kept = 0;
-        for (uint32_t i = 0; i < n; i++) {
-            const nima_mail *m = c->mailbox[i];
-            if (__builtin_expect(m->kind != RECORD_MAIL, 0)) {
-                if (m->kind == RECORD_START) {
-                    starts = true;
-                    continue;
-                }
-                if (m->kind == RECORD_PUBLICATION) {          /* expanded for who lives here now */
-                    c->mailbox[kept++] = m;
-                    continue;
-                }
-                if (h->cancelled.count && alarm_cancelled(c, m)) continue;
-            }
-            if (deliverable(a, m) || (starts && (uint32_t)(m->receiver >> SLOT_BITS) == a->generation)) c->mailbox[kept++] = m;
-            else dead_letter(c, m);
+        if (__builtin_expect(kind != RECORD_PUBLICATION, 1)) {   /* those were expanded for who lives here now */
+            const bool here = (uint32_t)(m->receiver >> SLOT_BITS) == a->generation && (a->flags & AGENT_ALIVE || starts);
+            if (__builtin_expect(!here, 0)) { dead_letter(c, m); continue; }
         }
-        n = kept;
+        if (__builtin_expect(n >= c->mailbox_room, 0)) c->mailbox = room(c, c->mailbox, &c->mailbox_room, n + 1u, sizeof *c->mailbox);
+        unordered |= n && before(m, c->mailbox[n - 1]);
+        c->mailbox[n++] = m;
     }
+    if (__builtin_expect(unordered, 0)) sort_mail(c->mailbox, n);
     if (starts) {
         const nima_time period = c->engine->periods[a->sent & 0xFFFF];
         if (period) {
-            sweep *s = &h->sweeps[a->sent & 0xFFFF];
             due = h->step == 0 && h->now % period == 0;
-            sweep_wake(c, s, period, slot);
+            sweep_wake(c, &h->sweeps[a->sent & 0xFFFF], period, slot);
         }
     }
     if (n || starts || due) turn(c, a, slot, c->mailbox, n, starts, due);
@@ -237,7 +239,10 @@ static inline void walk_word(context *c, size_t w, uint64_t awake) {
     c->marks[w] = 0;
     for (uint64_t rest = mail | awake; rest; rest &= rest - 1) {
         const uint32_t bit = (uint32_t)__builtin_ctzll(rest);
-        linked_turn(c, (uint32_t)(w * 64) + bit, awake >> bit & 1);
+        const uint32_t slot = (uint32_t)(w * 64) + bit, head = c->heads[slot];
+        c->heads[slot] = 0;
+        if (head && !c->links[head].next && !(awake >> bit & 1) && one_turn(c, c->links[head].mail)) continue;
+        many_turn(c, slot, head, awake >> bit & 1);
     }
 }
 
@@ -290,6 +295,7 @@ static void expand(context *c, const nima_mail *m) {
     h->last_event = h->now;
     if (!to) return;
     topics_drop_dead(c, to);
+    ensure_links(c, to->count);
     for (uint32_t i = 0; i < to->count; i++) link_mail(c, id_slot(to->subscribers[i]), m);
 }
 
@@ -311,6 +317,7 @@ static void specials(context *c) {
         m->kind = RECORD_START;
         m->receiver = ID_LOW(id);
         ensure_slots(c);
+        ensure_links(c, 1);
         link_mail(c, id_slot(id), m);
     }
     for (uint32_t i = births; i < c->special_count; i++) expand(c, c->special[i]);
@@ -323,17 +330,6 @@ static inline void sort_in(context *c, nima_mail *m) {
 }
 
 /* ---- (time, 0) ---- */
-static inline bool one_turn(context *c, const nima_mail *m) {
-    shard *h = c->shard;
-    const uint32_t slot = (uint32_t)m->receiver & (SLOTS_MAX - 1);
-    if (__builtin_expect(m->kind > RECORD_ALARM, 0)) return false;
-    if (__builtin_expect(m->kind == RECORD_ALARM && h->cancelled.count, 0) && alarm_cancelled(c, m)) return true;
-    agent *a = shard_agent(h, c->engine, slot);
-    if (__builtin_expect(slot >= h->slots, 0) || !deliverable(a, m)) { dead_letter(c, m); return true; }
-    turn(c, a, slot, &m, 1, false, false);
-    return true;
-}
-
 static void run_time(context *c, nima_time t) {
     shard *h = c->shard;
     queue *q = &h->queue;
@@ -341,8 +337,14 @@ static void run_time(context *c, nima_time t) {
         queue_spread(q);
         const uint64_t offset = (uint64_t)(t - q->base);
         ensure_slots(c);
-        while (q->at < q->count && q->batch[q->at].key >> SLOT_BITS == offset) sort_in(c, q->batch[q->at++].mail);
-        while (q->heap_count && q->heap[0].key >> SLOT_BITS == offset) sort_in(c, queue_pop_heap(q).mail);
+        while (q->at < q->count && q->batch[q->at].key >> SLOT_BITS == offset) {
+            ensure_links(c, 1);
+            sort_in(c, q->batch[q->at++].mail);
+        }
+        while (q->heap_count && q->heap[0].key >> SLOT_BITS == offset) {
+            ensure_links(c, 1);
+            sort_in(c, queue_pop_heap(q).mail);
+        }
     }
     ensure_slots(c);
     if (c->special_count) specials(c);
@@ -356,6 +358,7 @@ static inline void run_next_step(context *c) {
     h->cur = h->next;
     h->next = swap;
     c->step = ++h->step;
+    c->near_ok = c->all_ok && c->step + 1 < c->engine->step_bound;
     chunk *first = chunk_list_read(&h->cur);
     nima_mail *m = (nima_mail *)(void *)first->data;
     if (!first->next && (char *)record_after(m) == first->data + first->used && one_turn(c, m)) {
@@ -363,8 +366,10 @@ static inline void run_next_step(context *c) {
         return;
     }
     ensure_slots(c);
-    for (chunk *k = first; k; k = k->next)
+    for (chunk *k = first; k; k = k->next) {
+        ensure_links(c, k->used / (uint32_t)sizeof(nima_mail));
         CHUNK_EACH(k, r) sort_in(c, r);
+    }
     if (c->special_count) specials(c);
     walk(c);
     chunk_list_reset(&c->pool, &h->cur);
@@ -376,6 +381,8 @@ static void enter(shard *h, context *c) {
     h->queue.pool = &c->pool;
     c->link_count = c->special_count = 0;
     h->changed = true;
+    c->all_ok = !c->record_sent && c->engine->lookahead == 0;
+    c->near_ok = false;
 }
 
 static inline bool has_next_step(const shard *h) { return h->next.head && h->next.at != h->next.head->data; }
@@ -391,6 +398,7 @@ static inline void at_time(shard *h, context *c, nima_time t) {
     h->now = t;
     h->step = c->step = 0;
     c->me.now = t;
+    c->near_ok = c->all_ok;
 }
 
 void shard_run(shard *h, context *c, nima_time until) {

@@ -87,6 +87,7 @@ void shard_fini(shard *h, const engine *e) {
     free(h->tallies);
     free(h->levels);
     free(h->sums);
+    free(h->spans);
     free(h->row);
     free(h->free);
     topics_free(&h->topics, MEM(e));
@@ -114,8 +115,11 @@ void shard_first_agents(shard *h, context *c) {
     for (uint32_t p = 0; p < e->population_count; p++)
         h->initial += (uint32_t)(e->populations[p].first[h->number + 1] - e->populations[p].first[h->number]);
     h->slots = h->initial;
+    h->spans = array(e, e->population_count, sizeof *h->spans);
     for (uint32_t p = 0; p < e->population_count; p++) {
         const nima_layout *l = &e->populations[p];
+        if (l->first[h->number] == l->first[h->number + 1]) continue;
+        h->spans[h->span_count++] = (span){ slot, p, l->first[h->number] - slot };
         for (uint64_t i = l->first[h->number]; i < l->first[h->number + 1]; i++, slot++) {
             agent *a = shard_agent(h, e, slot);
             a->stream = l->number << 48 | i;
@@ -133,24 +137,13 @@ void shard_first_agents(shard *h, context *c) {
     shard_refresh_net(h);
 }
 
-const nima_layout *shard_population(const shard *h, const engine *e, const agent *a, uint32_t slot, uint64_t *index) {
-    if (a->flags & AGENT_NEWBORN || slot >= h->initial) return NULL;
-    for (uint32_t p = e->population_count; p-- > 0;) {
-        const nima_layout *l = &e->populations[p];
-        if (slot < l->slot[h->number] || l->first[h->number] == l->first[h->number + 1]) continue;
-        *index = l->first[h->number] + (slot - l->slot[h->number]);
-        return l;
-    }
-    return NULL;
-}
-
 /* Equal for two agents of one shard if and only if they are of one group. */
 uint64_t shard_group(const shard *h, const engine *e, uint32_t slot) {
     const agent *a = shard_agent(h, e, slot);
     if (a->flags & AGENT_NEWBORN) return h->rest[slot].group;
-    uint64_t index = 0;
-    const nima_layout *l = shard_population(h, e, a, slot, &index);
-    return l && l->per_group ? (uint64_t)1 << 63 | index / l->per_group : shard_id(h, a, slot).bits;
+    const span *s = shard_span(h, a, slot);
+    const nima_layout *l = &e->populations[s->population];
+    return l->per_group ? (uint64_t)1 << 63 | (slot + s->offset) / l->per_group : shard_id(h, a, slot).bits;
 }
 
 /* group 0: by itself */

@@ -63,6 +63,7 @@ typedef struct engine {
     nima_time sample;                        /* period of reporters; 0: none */
     uint32_t stride, inline_bytes;           /* of agents */
     bool fingerprint, local_steps;           /* local_steps: mail without delay never leaves a shard (lookahead, or one shard) */
+    bool watched;                            /* dirty or deliver is in use */
     int dirty, log_level;
     uint32_t dead_letters;                   /* run_dead_letters */
     double ticks_per_unit;
@@ -97,6 +98,8 @@ typedef struct {                             /* memory of agents: size classes o
     void *pages;
 } arena;
 
+typedef struct { uint32_t slot, population; uint64_t offset; } span;   /* members of a population here: index = slot + offset */
+
 typedef struct shard {
     /* written by its holder in a window; read by others between windows */
     char *agents, *born;                     /* slot i at i * stride behind agents if i < initial, else behind born: address
@@ -104,6 +107,7 @@ typedef struct shard {
     agent_rest *rest;
     uint32_t number, slots, initial;         /* slots ever used */
     nima_time now; uint32_t step;            /* of what was executed last */
+    span *spans; uint32_t span_count;        /* of the populations that have members here, by slot */
     queue queue;
     chunk_list next, cur;                    /* mail of the next step, of this one */
     uint32_t *free; size_t free_room; uint32_t free_count;    /* slots, last freed last */
@@ -135,6 +139,7 @@ struct context {
     chunk_list *zero, *later;                /* out-lists of this window, one a shard; zero: for the next step */
     nima_time earliest_sent; bool sent_zero;
     nima_time earliest; uint32_t earliest_step;   /* (time, step) that the shards run hold */
+    bool all_ok, near_ok;                    /* sends need no second look; those of delay 0 neither */
     bool stopping, in_stop, in_callback, random_loaded;
     nima_rng random;
     nima_time halt_at; char halt_why[120];
@@ -171,7 +176,14 @@ void shard_first_agents(shard *, context *);                  /* members of all 
 nima_id shard_birth_here(context *, const nima_behavior *, const void *state, uint64_t stream, nima_id parent, uint64_t group);
 void shard_agent_ends(context *, agent *, uint32_t slot);     /* after stop */
 uint64_t shard_group(const shard *, const engine *, uint32_t slot);
-const nima_layout *shard_population(const shard *, const engine *, const agent *, uint32_t slot, uint64_t *index);
+
+/* Where in a population an initial agent stands; NULL: a newborn. */
+static inline const span *shard_span(const shard *h, const agent *a, uint32_t slot) {
+    if (a->flags & AGENT_NEWBORN) return NULL;
+    const span *s = h->spans + h->span_count - 1;
+    while (slot < s->slot) s--;
+    return s;
+}
 uint64_t agent_end_chain(const engine *, agent *, nima_time, uint64_t draws);
 uint64_t shard_chains(const shard *, const engine *, nima_time);   /* of all agents, as if the run ended at this time */
 bool shard_pending(const shard *, const engine *);            /* anything that could still happen, net of cancelled and orphaned alarms */

@@ -116,6 +116,7 @@ static nima_err open_run(nima_run *r, const nima_options *o, char *error, size_t
     e->fingerprint = !o->no_fingerprint;
     e->reported = reported;
     e->deliver = r->tuning.on_delivery ? deliver : NULL;
+    e->watched = e->deliver || e->dirty >= 0;
     pthread_mutex_init(&r->deliver_lock, NULL);
     chunk_depot_init(&r->depot, &e->memory);
     nima_err code = setup_declare(r, error, room);
