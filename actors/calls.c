@@ -292,18 +292,15 @@ static uint64_t child_stream(context *c) {   /* and counts the birth */
     return (uint64_t)2 << 62 | (hash_mum(c->agent->stream ^ HASH_K0, r->births++ ^ HASH_K1) & (~(uint64_t)0 >> 2));
 }
 
-static void check_birth(context *c, nima_time delay) {
-    if (delay < 0 || delay > NIMA_FOREVER - 1 - c->me.now) bad_send(c, c->me.self, delay, 1, 0);
-    if (delay == 0 && c->step + 1 >= c->engine->step_bound) bad_send(c, c->me.self, delay, 1, 0);
+static inline void check_birth(context *c, nima_time delay) {
+    if (UNLIKELY((uint64_t)delay > (uint64_t)(NIMA_FOREVER - 1 - c->me.now) || (delay == 0 && c->step + 1 >= c->engine->step_bound)))
+        bad_send(c, c->me.self, delay, 1, 0);
 }
 
 nima_id nima_spawn(nima *me, const nima_behavior *b, nima_time delay, const void *state) {
     context *c = CONTEXT(me);
     check_birth(c, delay);
-    const uint32_t own = id_slot(me->self);
-    uint64_t group = 0;
-    if (UNLIKELY(!(c->agent->flags & AGENT_NEWBORN))) group = shard_group(c->shard, c->engine, own);
-    else group = c->shard->rest[own].group;
+    const uint64_t group = shard_group(c->shard, c->engine, id_slot(me->self));
     const nima_id id = shard_birth_here(c, b, state, child_stream(c), me->self, group);
     nima_mail *m = place(c, c->shard->number, id_slot(id), me->now + delay, delay, record_bytes(0));
     *m = (nima_mail){ .time = me->now + delay, .sender = me->self, .receiver = ID_LOW(id), .kind = RECORD_START };

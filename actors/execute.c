@@ -183,8 +183,8 @@ static void __attribute__((noinline)) many_turn(context *c, uint32_t slot, uint3
     agent *a = shard_agent(h, c->engine, slot);
     uint32_t n = 0;
     bool starts = false, unordered = false;
-    for (uint32_t i = head; i; i = c->links[i].next)          /* a start comes first, wherever it was linked */
-        if (__builtin_expect(c->links[i].mail->kind == RECORD_START, 0)) { starts = true; break; }
+    if (a->flags & AGENT_EXPECTED)           /* a start comes first, wherever it was linked */
+        for (uint32_t i = head; i && !starts; i = c->links[i].next) starts = c->links[i].mail->kind == RECORD_START;
     for (uint32_t i = head; i; i = c->links[i].next) {
         const nima_mail *m = c->links[i].mail;
         const uint64_t kind = m->kind;

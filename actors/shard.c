@@ -106,7 +106,7 @@ static void set_state(context *c, shard *h, agent *a, const nima_behavior *b, co
         memcpy(a->state, &to, sizeof to);
     }
     if (state) memcpy(to, state, b->state_bytes);
-    else memset(to, 0, b->state_bytes);
+    else for (size_t i = 0; i < b->state_bytes; i += 8) memset((char *)to + i, 0, 8);   /* rounded up: there is room */
 }
 
 void shard_first_agents(shard *h, context *c) {
