@@ -45,10 +45,11 @@ static void deliver(context *c, const nima_behavior *b, bool starts) {
     pthread_mutex_unlock(&r->deliver_lock);
 }
 
-static void build_item(void *arg, unsigned worker, uint32_t item) {
+static void build_item(void *arg, unsigned worker, uint32_t number) {
     nima_run *r = arg;
     engine *e = &r->engine;
     context *c = &r->contexts[worker];
+    const uint32_t item = r->own_from + number;
     shard *h = &r->shards[item];
     if (sigsetjmp(c->escape, 0)) return;
     uint64_t before = 0, initial = 0;
@@ -133,6 +134,12 @@ static nima_err open_run(nima_run *r, const nima_options *o, char *error, size_t
     code = setup_run(r, o, error, room);
     if (code) return code;
     e->memory.exhausted = run_exhausted;
+    if (sigsetjmp(r->contexts[0].escape, 0)) {
+        failure_collect(r);
+        snprintf(error, room, "%s", r->failure.text);
+        return r->failure.code;
+    }
+    failure_thread(&r->contexts[0]);
     code = reserve(r, error, room);
     if (code) return code;
     for (unsigned w = 0; w < r->threads; w++) {
@@ -143,12 +150,12 @@ static nima_err open_run(nima_run *r, const nima_options *o, char *error, size_t
         c->record_sent = o->record_sent;
         c->number = w;
     }
-    failure_thread(&r->contexts[0]);
-    team_phase(r->team, build_item, r, e->shards);
+    r->own_to = e->shards;
+    team_phase(r->team, build_item, r, r->own_to - r->own_from);
     failure_collect(r);
     if (r->failed) { snprintf(error, room, "%s", r->failure.text); return r->failure.code; }
     r->net = NIMA_FOREVER;
-    for (uint32_t s = 0; s < e->shards; s++) if (r->shards[s].net < r->net) r->net = r->shards[s].net;
+    for (uint32_t s = r->own_from; s < r->own_to; s++) if (r->shards[s].net < r->net) r->net = r->shards[s].net;
     r->halt_at = r->next_sample = NIMA_FOREVER;
     if (e->sample) r->next_sample = 0;
     r->span = 1024;

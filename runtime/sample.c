@@ -7,7 +7,16 @@
 static void sample_item(void *arg, unsigned worker, uint32_t item) {
     nima_run *r = arg;
     context *c = &r->contexts[worker];
-    if (sigsetjmp(c->escape, 0) == 0) shard_sample(&r->shards[item], &r->engine);
+    if (sigsetjmp(c->escape, 0) == 0) shard_sample(&r->shards[r->own_from + item], &r->engine);
+}
+
+/* Brings the sums of this process's shards up to date. */
+void sample_shards(nima_run *r) {
+    const uint32_t own = r->own_to - r->own_from;
+    bool changed = false;
+    for (uint32_t s = r->own_from; s < r->own_to; s++) changed |= r->shards[s].changed;
+    if (changed && r->parallel) team_phase(r->team, sample_item, r, own);
+    else if (changed) for (uint32_t s = 0; s < own; s++) sample_item(r, 0, s);
 }
 
 static double combine(const nima_run *r, uint32_t i) {
@@ -39,12 +48,7 @@ static uint64_t bits_of(double v) {
 
 void sample_row(nima_run *r, nima_time tick) {
     const engine *e = &r->engine;
-    bool changed = false;
-    for (uint32_t s = 0; s < e->shards; s++) changed |= r->shards[s].changed;
-    if (changed) {
-        if (r->parallel) team_phase(r->team, sample_item, r, e->shards);
-        else for (uint32_t s = 0; s < e->shards; s++) sample_item(r, 0, s);
-    }
+    sample_shards(r);
     double *row = r->rows + r->row_count % r->row_ring * e->row_values;
     memset(row, 0, e->row_values * sizeof *row);
     for (uint32_t i = 0; i < e->reporter_count; i++) {

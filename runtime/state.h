@@ -33,7 +33,8 @@ struct nima_run {
     nima_gset **gsets; uint32_t gset_count;
     /* parts */
     team *team; unsigned threads;
-    context *contexts; shard *shards;
+    context *contexts; shard *shards;        /* shards: all of the run; this process owns [own_from, own_to) */
+    uint32_t own_from, own_to;
     chunk_depot depot;
     char *agents, *born; size_t agents_bytes, born_bytes; agent_rest *rest; size_t rest_bytes;
     uint32_t *order;                         /* in which shards are taken; NULL: by number */
@@ -77,6 +78,7 @@ context *failure_current(void);
 nima_err failure_set(nima_run *, nima_err, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void failure_collect(nima_run *);                            /* the least of all contexts' failures */
 /* sample.c */
+void sample_shards(nima_run *);
 void sample_row(nima_run *, nima_time tick);
 void sample_logs(nima_run *);
 nima_err sample_finish(nima_run *);

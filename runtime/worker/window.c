@@ -43,7 +43,7 @@ static void keep_earlier(nima_time *time, uint32_t *step, nima_time other, uint3
 static void run_shard(void *arg, unsigned worker, uint32_t item) {
     nima_run *r = arg;
     context *c = &r->contexts[worker];
-    shard *h = &r->shards[r->order ? r->order[item] : item];
+    shard *h = &r->shards[r->own_from + (r->order ? r->order[item] : item)];
     if (sigsetjmp(c->escape, 0) == 0) {
         file_arrivals(r, c, h);
         if (due_now(r, h)) {
@@ -68,8 +68,9 @@ static void window(nima_run *r) {
     }
     const uint64_t begin = team_clock();
     const bool parallel = r->parallel && threads > 1;
-    if (parallel) team_phase(r->team, run_shard, r, r->engine.shards);
-    else for (uint32_t s = 0; s < r->engine.shards; s++) run_shard(r, 0, s);
+    const uint32_t own = r->own_to - r->own_from;
+    if (parallel) team_phase(r->team, run_shard, r, own);
+    else for (uint32_t s = 0; s < own; s++) run_shard(r, 0, s);
     const double us = (double)(team_clock() - begin) / team_clock_per_us();
     r->from = r->net;
     r->from_step = r->net_step;
@@ -138,7 +139,7 @@ static bool wait_for_leave(nima_run *r, nima_time at) {
 
 static uint64_t events_so_far(const nima_run *r) {
     uint64_t n = 0;
-    for (uint32_t s = 0; s < r->engine.shards; s++) n += r->shards[s].events;
+    for (uint32_t s = r->own_from; s < r->own_to; s++) n += r->shards[s].events;
     return n;
 }
 
@@ -153,12 +154,12 @@ void window_publish(nima_run *r) {
 /* ---- the loop ---- */
 static nima_time last_event(const nima_run *r) {
     nima_time t = -1;
-    for (uint32_t s = 0; s < r->engine.shards; s++) if (r->shards[s].last_event > t) t = r->shards[s].last_event;
+    for (uint32_t s = r->own_from; s < r->own_to; s++) if (r->shards[s].last_event > t) t = r->shards[s].last_event;
     return t;
 }
 
 static bool pending(nima_run *r) {
-    for (uint32_t s = 0; s < r->engine.shards; s++) if (shard_pending(&r->shards[s], &r->engine)) return true;
+    for (uint32_t s = r->own_from; s < r->own_to; s++) if (shard_pending(&r->shards[s], &r->engine)) return true;
     for (unsigned w = 0; w < r->threads; w++)
         for (uint32_t s = 0; s < r->engine.shards; s++)       /* what was sent in the last window; alarms never are */
             if (list_of(r, !r->parity, w, false)[s].head || list_of(r, !r->parity, w, true)[s].head) return true;
