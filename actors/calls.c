@@ -51,14 +51,18 @@ double nima_units(const nima *me, nima_time t) { return (double)t / CONTEXT((uin
 /* ---- numbers ---- */
 nima_rng *nima_random(nima *me) {
     context *c = CONTEXT(me);
-    if (!c->random_loaded) {
-        c->random_loaded = true;
-        c->random.stream = c->agent->stream;
-        c->random.draws = c->agent->draws;
-        c->random.cached = 0;
-        c->random.key = c->engine->seed;
+    nima_rng *r = &c->random;
+    if (c->random_loaded) return r;
+    c->random_loaded = c->draws = true;
+    r->stream = c->agent->stream;
+    r->draws = c->agent->draws;
+    r->cached = 0;
+    r->key = c->engine->seed;
+    if (c->drawing == c->agent && c->ahead_block[c->lane] == r->draws >> 2) {
+        for (int w = 0; w < 4; w++) r->block[w] = (uint32_t)c->ahead.word[w][c->lane];
+        r->cached = (r->draws >> 2) + 1;
     }
-    return &c->random;
+    return r;
 }
 
 nima_rng nima_stream(const nima *me, const char *name) {

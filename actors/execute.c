@@ -401,6 +401,18 @@ static inline void at_time(shard *h, context *c, nima_time t) {
     c->near_ok = c->all_ok;
 }
 
+/* The blocks from which the agents of the next RANDOM_LANES entries will draw, if they draw at all. */
+static inline void draw_ahead(shard *h, context *c, const queue_entry *next) {
+    uint64_t stream[RANDOM_LANES];
+    for (int i = 0; i < RANDOM_LANES; i++) {
+        const agent *a = shard_agent(h, c->engine, (uint32_t)next[i].key & (SLOTS_MAX - 1));
+        stream[i] = a->stream;
+        c->ahead_block[i] = a->draws >> 2;
+    }
+    random_blocks(c->engine->seed, stream, c->ahead_block, &c->ahead);
+    c->draws = false;                        /* until one does */
+}
+
 void shard_run(shard *h, context *c, nima_time until) {
     const engine *e = c->engine;
     enter(h, c);
@@ -408,6 +420,7 @@ void shard_run(shard *h, context *c, nima_time until) {
     queue *q = &h->queue;
     for (;;) {
         while (has_next_step(h)) run_next_step(c);
+        uint32_t lane = RANDOM_LANES;        /* of the agent at hand, while blocks are computed ahead */
         while (q->at < q->count && !q->heap_count) {          /* events alone in their time: one after the other */
             const uint64_t key = q->batch[q->at].key;
             const nima_time t = q->base + (nima_time)(key >> SLOT_BITS);
@@ -420,11 +433,20 @@ void shard_run(shard *h, context *c, nima_time until) {
                 if (e->stride > 64) __builtin_prefetch(ahead + 64, 1);
                 __builtin_prefetch(q->batch[q->at + AHEAD_MAIL].mail);
             }
+            if (lane == RANDOM_LANES && c->draws && q->at + RANDOM_LANES <= q->count) {
+                draw_ahead(h, c, q->batch + q->at);
+                lane = 0;
+            }
+            if (lane < RANDOM_LANES) {
+                c->drawing = shard_agent(h, e, (uint32_t)key & (SLOTS_MAX - 1));
+                c->lane = lane++;
+            }
             q->at++;
             at_time(h, c, t);
             one_turn(c, m);
             if (has_next_step(h)) break;
         }
+        c->drawing = NULL;
         if (has_next_step(h)) continue;
         if (c->halt_at < until) until = c->halt_at;
         const nima_time event = queue_earliest(q), t = event < h->due ? event : h->due;

@@ -8,6 +8,7 @@
 #define NIMA_SHARD_H
 #include "hash.h"
 #include "queue.h"
+#include "random_ahead.h"
 #include <setjmp.h>
 
 enum { SLOT_BITS = 20, GENERATION_BITS = 24, SHARDS_MAX = 1 << 20, SLOTS_MAX = 1 << SLOT_BITS,
@@ -142,6 +143,9 @@ struct context {
     bool all_ok, near_ok;                    /* sends need no second look; those of delay 0 neither */
     bool stopping, in_stop, in_callback, random_loaded;
     nima_rng random;
+    const agent *drawing;                    /* the agent at hand has its next block in lane `lane` of `ahead`; NULL: not */
+    uint32_t lane; bool draws;               /* draws: the last agents drew, so it pays to compute their blocks ahead */
+    uint64_t ahead_block[RANDOM_LANES]; random_lanes ahead;
     nima_time halt_at; char halt_why[120];
     chunk_pool pool;
     /* scratch of the step executor */

@@ -31,7 +31,7 @@ static void note(context *c, nima_err code, const char *what) {
     f->time = c->me.now;
     f->step = c->step;
     f->agent = c->me.self;
-    run_agent_name(c->engine->run, c->me.self, agent_text, sizeof agent_text);
+    if (c->me.self.bits) run_agent_name(c->engine->run, c->me.self, agent_text, sizeof agent_text);
     const nima_mail *m = c->in_callback && c->mail > c->mail_first ? c->mail[-1] : NULL;
     const char *name = m ? c->engine->message_names[m->type] : NULL;
     char mail_text[160] = "";
