@@ -1,0 +1,47 @@
+/* random_case.c: draws the shape of a random model. Sizes are small, so that thousands of cases run in a minute. */
+#include "random_case.h"
+
+static uint32_t below(nima_rng *r, uint32_t n) { return (uint32_t)nima_below(r, n); }
+static bool percent(nima_rng *r, uint32_t p) { return below(r, 100) < p; }
+
+static void draw_populations(random_case *c, nima_rng *r) {
+    const bool grouped = percent(r, 60);
+    const uint32_t most = percent(r, 80) ? 12 : 40;
+    c->populations = 1 + below(r, CASE_POPULATIONS);
+    for (uint32_t p = 0; p < c->populations; p++) {
+        c->population[p].kind = below(r, CASE_KINDS);
+        c->population[p].count = percent(r, 5) ? 0 : 1 + below(r, most);
+        c->population[p].per_group = grouped && percent(r, 70) ? 1 + below(r, 6) : 0;
+    }
+}
+
+static void draw_weights(random_case *c, nima_rng *r) {
+    for (int a = 0; a < ACTS; a++) c->weight[a] = percent(r, 40) ? 0 : 1 + below(r, 8);
+    if (percent(r, 80)) c->weight[ACT_SEND] += 6;
+    if (percent(r, 60)) c->weight[ACT_ALARM] += 6;
+    if (c->weight[ACT_STOP] > 3) c->weight[ACT_STOP] = 3;
+    c->weight[ACT_DRAW] += 1;
+    c->weight[ACT_HALT] = percent(r, 10);
+    c->weight[ACT_BREAK] = percent(r, 8);
+    for (int a = 0; a < ACTS; a++) c->weights += c->weight[a];
+}
+
+void random_case_draw(random_case *c, nima_rng *r) {
+    draw_populations(c, r);
+    draw_weights(c, r);
+    c->shards = percent(r, 10) ? 0 : 1 + below(r, 9);
+    c->lookahead = percent(r, 40) ? 0 : percent(r, 40) ? 1 : 1 + below(r, 12);
+    c->sample = percent(r, 35) ? 0 : 1 + below(r, 15);
+    c->until = percent(r, 50) ? 0 : 1 + below(r, 300);
+    for (int k = 0; k < CASE_KINDS - 1; k++) c->period[k] = percent(r, 60) ? 0 : 1 + below(r, percent(r, 50) ? 4 : 25);
+    c->tired = !c->until || percent(r, 30);
+    c->step_bound = percent(r, 5) ? 2 + below(r, 20) : 0;
+    c->fuel = 2 + below(r, percent(r, 80) ? 25 : 80);
+    c->zero = below(r, 80);
+    c->longest = 1 + below(r, percent(r, 80) ? 20 : 200);
+    c->shuffled = percent(r, 50) ? 0 : below(r, 100);
+    c->lazy = percent(r, 50) ? 0 : below(r, 60);
+    c->payload = percent(r, 30) ? 16 : 300;
+    c->done_at = c->sample && percent(r, 15) ? 1 + below(r, 150) : 0;
+    c->seeded = percent(r, 50) ? 0 : (uint64_t)nima_bits32(r) << 32 | nima_bits32(r);
+}
