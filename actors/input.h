@@ -11,12 +11,14 @@ typedef struct {
 typedef struct { const char *path; const char *data; size_t bytes; uint64_t hash; } input_file;   /* hash: XXH3 64 */
 nima_err input_open(input_file *, const char *path, char *error, size_t room);
 void input_close(input_file *);
-/* Column by its header name, RFC 4180 quoting, numbers in the C locale; empty fields are NaN. */
+/* Column by its header name, RFC 4180 quoting, numbers in the C locale; empty fields are NaN. Each row has as many fields as
+ * the header; empty lines at the end are no rows. */
 nima_err input_column(const input_file *, const char *column, const input_host *, double **values, uint64_t *rows, char *error, size_t room);
-/* "from,to" or "from to" or tab per line, # comments and one optional header line; node numbers below `nodes`; rows sorted by `to`.
- * Directed as written. Same result for any number of threads. */
+/* "from,to" or "from to" or tab per line, # comments and one optional header line; node numbers below `nodes`; rows sorted
+ * by `to`. Directed as written, repeated edges and loops too. Same result for any number of threads. */
 nima_err input_edges(const input_file *, uint64_t nodes, const input_host *, nima_graph *, char *error, size_t room);
-/* Erdos-Renyi: nodes*mean_degree/2 undirected edges drawn with replacement, self-loops and duplicates redrawn or removed (say which), stored both ways;
- * a function of (seed, key, nodes, mean_degree) alone. */
-nima_err input_random_graph(uint64_t seed, uint64_t key, uint64_t nodes, double mean_degree, const input_host *, nima_graph *, char *error, size_t room);
+/* Erdos-Renyi (Gilbert): each pair of nodes is an edge with probability mean_degree / (nodes - 1), stored both ways; no loops,
+ * no repeated edges; a function of (seed, key, nodes, mean_degree) alone. */
+nima_err input_random_graph(uint64_t seed, uint64_t key, uint64_t nodes, double mean_degree, const input_host *,
+                            nima_graph *, char *error, size_t room);
 #endif

@@ -5,9 +5,10 @@
 /* Checks the declaration itself (types that can be given on a command line, readable defaults and ranges). */
 nima_err parameters_check(const nima_struct *declared, char *error, size_t room);
 /* Fills `values` (declared->bytes, zeroed by the caller) with defaults, then each "name=value" of `set` (NULL-terminated, may be
- * NULL). Texts live in `*texts`, one block freed by the caller. 4294967297 into 32 bits, "1e3" for an integer that it
- * is not, trailing garbage, out of range, unknown names (with the nearest known one) are errors. */
-nima_err parameters_set(const nima_struct *declared, const char *const *set, void *values, char **texts, char *error, size_t room);
+ * NULL). Texts live in `*texts`, one block that the caller frees, after an error too. 4294967297 into 32 bits, a fraction
+ * for an integer (1e6 is one), trailing garbage, out of range, unknown names (with the nearest known one) are errors. */
+nima_err parameters_set(const nima_struct *declared, const char *const *set, void *values, char **texts, char *error,
+                        size_t room);
 /* One value as text that parameters_set reads back to the same bits. */
 void parameters_text(const nima_field *, const void *values, char *text, size_t room);
 /* One line of help: "  name=default  (range) unit  help". */
