@@ -1,14 +1,12 @@
 /* number.c: see number.h. A value between 1e-5 and 2^53 that is not integral is m / 2^s with m < 2^53 and s < 72, so that
  * m times a power of ten up to 10^21 fits into 128 bits: all comparisons with the neighbours' halfway points are exact.
  * 15 digits are tried first (any two numbers of 15 digits read as different doubles, so at most one of them fits), then
- * 16, then 17, which always fit; for float 6 to 9. */
+ * 16, then 17, which always fit; for float 6 to 9. Tiny and huge values are left to decimal.h, which tries. */
 #include "store/number.h"
-#include <locale.h>
+#include "decimal.h"
 #include <math.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef unsigned __int128 wide;
@@ -86,22 +84,6 @@ static size_t write_fixed(uint64_t digits, int decimals, bool minus, char *text)
     return at;
 }
 
-/* Tiny and huge values: print and read back, in the C locale. */
-static locale_t c_locale;
-static void make_locale(void) { c_locale = newlocale(LC_ALL_MASK, "C", NULL); }
-static size_t by_trial(double v, bool single, char *text) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make_locale);
-    const locale_t before = uselocale(c_locale);
-    int n = 0;
-    for (int digits = 1; digits <= 17; digits++) {
-        n = snprintf(text, NUMBER_ROOM, "%.*g", digits, v);
-        if (single ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v) break;
-    }
-    uselocale(before);
-    return (size_t)n;
-}
-
 static size_t write_number(double v, bool single, char *text) {
     const double size = fabs(v);
     if (v != v) return (size_t)snprintf(text, NUMBER_ROOM, "NaN");
@@ -111,7 +93,10 @@ static size_t write_number(double v, bool single, char *text) {
         if (minus) *text = '-';
         return minus + number_uint((uint64_t)size, text + minus);
     }
-    if (size < 1e-5 || size >= 1e17) return by_trial(v, single, text);
+    if (size < 1e-5 || size >= 1e17) {
+        if (single) decimal_write_float((float)v, text); else decimal_write(v, text);
+        return strlen(text);
+    }
     int exponent;
     const uint64_t m = (uint64_t)ldexp(frexp(size, &exponent), single ? 24 : 53);
     const binary b = { .m = m, .shift = (single ? 24 : 53) - exponent, .edge = (m & (m - 1)) == 0,
