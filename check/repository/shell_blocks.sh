@@ -24,5 +24,5 @@ blocks=$(grep -c '^printf "\\n=== block' "$scratch/blocks" || true)
 ((blocks > 0)) || { echo "$document has no sh block"; exit 1; }
 unset NIMA_BUILD_DIR
 [[ ! ${2:-} ]] || ln -s "$build" build
-NIMA_INSIDE_TEST=1 bash -v "$scratch/blocks" </dev/null
+NIMA_INSIDE_TEST=1 XDG_CACHE_HOME=$scratch/cache bash -v "$scratch/blocks" </dev/null
 echo "$blocks blocks of $document"
