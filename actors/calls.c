@@ -400,7 +400,14 @@ bool nima_gset_has(const nima *me, const nima_gset *g, uint64_t bit) {
 
 void nima_gset_add(nima *me, nima_gset *g, uint64_t bit) {
     if (UNLIKELY(bit >= g->bits)) fail(CONTEXT(me), NIMA_E_MODEL, "bit %llu of a set of %llu", (unsigned long long)bit, (unsigned long long)g->bits);
+    context *c = CONTEXT(me);
     const nima_time from = me->now > NIMA_FOREVER - g->delay ? NIMA_FOREVER : me->now + g->delay;
     nima_time seen = atomic_load_explicit(&g->seen[bit], memory_order_relaxed);
-    while (from < seen && !atomic_compare_exchange_weak_explicit(&g->seen[bit], &seen, from, memory_order_relaxed, memory_order_relaxed)) {}
+    while (from < seen)
+        if (atomic_compare_exchange_weak_explicit(&g->seen[bit], &seen, from, memory_order_relaxed, memory_order_relaxed)) {
+            if (!c->engine->shared) return;
+            c->bits = memory_grow(MEM(c), c->bits, &c->bit_room, c->bit_count + 1, sizeof *c->bits, "bits set");
+            c->bits[c->bit_count++] = (set_bit){ g->number, bit, from };
+            return;
+        }
 }

@@ -112,8 +112,6 @@ static void set_state(context *c, shard *h, agent *a, const nima_behavior *b, co
 void shard_first_agents(shard *h, context *c) {
     const engine *e = c->engine;
     uint32_t slot = 0;
-    for (uint32_t p = 0; p < e->population_count; p++)
-        h->initial += (uint32_t)(e->populations[p].first[h->number + 1] - e->populations[p].first[h->number]);
     h->slots = h->initial;
     h->spans = array(e, e->population_count, sizeof *h->spans);
     for (uint32_t p = 0; p < e->population_count; p++) {

@@ -64,6 +64,7 @@ typedef struct engine {
     nima_time sample;                        /* period of reporters; 0: none */
     uint32_t stride, inline_bytes;           /* of agents */
     bool fingerprint, local_steps;           /* local_steps: mail without delay never leaves a shard (lookahead, or one shard) */
+    bool shared;                             /* other dispatchers hold replicas of the grow-only sets */
     bool watched;                            /* dirty or deliver is in use */
     int dirty, log_level;
     uint32_t dead_letters;                   /* run_dead_letters */
@@ -129,6 +130,7 @@ typedef struct shard {
 typedef struct { nima_time time; uint32_t step, line, level; nima_id agent; char *text; } log_line;
 typedef struct { nima_err code; nima_time time; uint32_t step; nima_id agent; char text[600]; } failure;
 typedef struct { nima_id to; nima_mail *mail; } sent_record;
+typedef struct { uint64_t set, bit; nima_time seen; } set_bit;    /* what other dispatchers must be told */
 
 struct context {
     nima me;                                 /* what the model sees */
@@ -158,6 +160,7 @@ struct context {
     uint64_t messages;
     log_line *lines; size_t line_count, line_room;
     sent_record *sent; size_t sent_count, sent_room; bool record_sent;
+    set_bit *bits; size_t bit_count, bit_room;
     failure failure; bool failed;
     sigjmp_buf escape;
     struct team *team; uint32_t number;      /* runtime's */

@@ -1,4 +1,5 @@
 /* embed.c: the library that embeds a run: open, run, step, post, look, close. See nima.h and run.h. */
+#include "cluster/cluster.h"
 #include "fingerprint.h"
 #include "parameters.h"
 #include "state.h"
@@ -45,33 +46,39 @@ static void deliver(context *c, const nima_behavior *b, bool starts) {
     pthread_mutex_unlock(&r->deliver_lock);
 }
 
-static void build_item(void *arg, unsigned worker, uint32_t number) {
-    nima_run *r = arg;
+/* Where a shard's agents lie; in every process, also for shards that others own. */
+static void place_shard(nima_run *r, uint32_t number) {
     engine *e = &r->engine;
-    context *c = &r->contexts[worker];
-    const uint32_t item = r->own_from + number;
-    shard *h = &r->shards[item];
-    if (sigsetjmp(c->escape, 0)) return;
+    shard *h = &r->shards[number];
     uint64_t before = 0, initial = 0;
     for (uint32_t p = 0; p < e->population_count; p++) {
-        before += e->populations[p].first[item];
-        initial += e->populations[p].first[item + 1] - e->populations[p].first[item];
+        before += e->populations[p].first[number];
+        initial += e->populations[p].first[number + 1] - e->populations[p].first[number];
     }
+    const size_t region = (size_t)SLOTS_MAX * e->stride;
+    h->initial = (uint32_t)initial;
     h->agents = r->agents + before * e->stride;
-    h->born = r->born + item * ((size_t)SLOTS_MAX * e->stride) - initial * e->stride;
-    h->rest = r->rest + (size_t)item * SLOTS_MAX;
+    h->born = r->born + number * region - initial * e->stride;
+    h->rest = r->rest + (size_t)number * SLOTS_MAX;
     if (e->shards <= 4096) {                 /* beyond the first 2 MiB of births, on pages of 2 MiB */
-        char *from = (char *)(((uintptr_t)r->born + item * ((size_t)SLOTS_MAX * e->stride) + 2 * MEMORY_HUGE - 1) & ~(uintptr_t)(MEMORY_HUGE - 1));
-        madvise(from, (size_t)SLOTS_MAX * e->stride - 2 * MEMORY_HUGE, MADV_HUGEPAGE);
+        const uintptr_t from = ((uintptr_t)r->born + number * region + 2 * MEMORY_HUGE - 1) & ~(uintptr_t)(MEMORY_HUGE - 1);
+        madvise((void *)from, region - 2 * MEMORY_HUGE, MADV_HUGEPAGE);
     }
-    shard_init(h, e, item, &c->pool);
-    shard_first_agents(h, c);
+}
+
+static void build_item(void *arg, unsigned worker, uint32_t number) {
+    nima_run *r = arg;
+    context *c = &r->contexts[worker];
+    if (sigsetjmp(c->escape, 0)) return;
+    place_shard(r, number);
+    shard_init(&r->shards[number], &r->engine, number, &c->pool);
+    if (number >= r->own_from && number < r->own_to) shard_first_agents(&r->shards[number], c);
 }
 
 static nima_err reserve(nima_run *r, char *error, size_t room) {
     engine *e = &r->engine;
     r->shards = calloc(e->shards, sizeof *r->shards);
-    const size_t lists = (size_t)4 * r->threads * e->shards;
+    const size_t lists = (size_t)4 * (r->threads + 1) * e->shards;
     r->lists = malloc(lists * sizeof *r->lists);
     uint64_t initial = 0;
     for (uint32_t p = 0; p < e->population_count; p++) initial += e->populations[p].count;
@@ -129,7 +136,8 @@ static nima_err open_run(nima_run *r, const nima_options *o, char *error, size_t
     for (unsigned w = 0; w < r->threads; w++) r->contexts[w].engine = e;
     failure_guard(true);
     r->guarded = true;
-    r->team = team_new(r->threads, !o->no_pin, worker_enters, r, error, room);
+    r->team = team_new(r->threads, r->tuning.dispatcher * r->threads, r->threads * (r->tuning.dispatchers > 1 ? r->tuning.dispatchers : 1),
+                       !o->no_pin, worker_enters, r, error, room);
     if (!r->team) return NIMA_E_SYSTEM;
     code = setup_run(r, o, error, room);
     if (code) return code;
@@ -150,8 +158,11 @@ static nima_err open_run(nima_run *r, const nima_options *o, char *error, size_t
         c->record_sent = o->record_sent;
         c->number = w;
     }
-    r->own_to = e->shards;
-    team_phase(r->team, build_item, r, r->own_to - r->own_from);
+    const uint64_t dispatchers = r->tuning.dispatchers > 1 ? r->tuning.dispatchers : 1;
+    r->own_from = (uint32_t)(r->tuning.dispatcher * (uint64_t)e->shards / dispatchers);
+    r->own_to = (uint32_t)((r->tuning.dispatcher + 1) * (uint64_t)e->shards / dispatchers);
+    e->shared = dispatchers > 1;
+    team_phase(r->team, build_item, r, e->shards);
     failure_collect(r);
     if (r->failed) { snprintf(error, room, "%s", r->failure.text); return r->failure.code; }
     r->net = NIMA_FOREVER;
@@ -161,7 +172,11 @@ static nima_err open_run(nima_run *r, const nima_options *o, char *error, size_t
     r->span = 1024;
     if (e->shards > 1) r->span = NIMA_FOREVER / 2;
     r->parallel = true;
-    if (o->out) {
+    if (dispatchers > 1) {
+        code = cluster_open(r, o, error, room);
+        if (code) return code;
+    }
+    if (o->out && r->tuning.dispatcher == 0) {
         r->store = store_new(o->out, error, room);
         if (!r->store) return NIMA_E_SYSTEM;
         if (e->reporter_count && store_columns(r->store, e->reporters, e->reporter_count)) {
@@ -197,6 +212,7 @@ nima_err nima_open(nima_run **out, const nima_model *model, const nima_options *
 
 void nima_close(nima_run *r) {
     if (!r) return;
+    if (r->cluster) cluster_close(r);
     team_free(r->team);
     failure_thread(NULL);
     if (r->guarded) failure_guard(false);
@@ -206,7 +222,7 @@ void nima_close(nima_run *r) {
         context *c = &r->contexts[w];
         for (size_t i = 0; i < c->sent_count; i++) free(c->sent[i].mail);
         for (size_t i = 0; i < c->line_count; i++) free(c->lines[i].text);
-        void *arrays[] = { c->heads, c->marks, c->summary, c->links, c->mailbox, c->special, c->dead, c->unread, c->lines, c->sent };
+        void *arrays[] = { c->heads, c->marks, c->summary, c->links, c->mailbox, c->special, c->dead, c->unread, c->lines, c->sent, c->bits };
         for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     }
     chunk_depot_fini(&r->depot);
@@ -221,7 +237,7 @@ void nima_close(nima_run *r) {
     if (r->store && store_free(r->store)) {}  /* reported by nima_finish, or earlier */
     void *arrays[] = { r->shards, r->lists, r->rows, r->order, r->contexts, r->populations, r->periods, r->columns, r->messages,
                        r->behaviors, r->reporters, r->tallies, r->levels, r->topics, r->message_names, r->params, r->texts, r->inputs,
-                       r->gsets, r->results };
+                       r->gsets, r->results, r->others_dead, r->others_unread };
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     pthread_mutex_destroy(&r->deliver_lock);
     free(r);
@@ -306,7 +322,18 @@ double nima_value(const nima_run *r, const char *name) {
     return NAN;
 }
 
+static uint64_t counted(const nima_run *r, bool unread, uint32_t type) {
+    const uint64_t *others = unread ? r->others_unread : r->others_dead;
+    uint64_t n = others ? others[type] : 0;
+    for (unsigned w = 0; w < r->threads; w++) {
+        const uint64_t *counts = unread ? r->contexts[w].unread : r->contexts[w].dead;
+        n += counts ? counts[type] : 0;
+    }
+    return n;
+}
+
 nima_err nima_look(nima_run *r, nima_summary *s) {
+    if (r->cluster && !r->failed) cluster_collect(r);
     *s = (nima_summary){ .virtual_time = r->now, .threads = r->threads, .shards = r->engine.shards, .wall_s = r->wall_s,
                          .results = r->result_count, .halted = r->halt_at != NIMA_FOREVER };
     s->exhausted = r->net == NIMA_FOREVER;
@@ -316,11 +343,10 @@ nima_err nima_look(nima_run *r, nima_summary *s) {
         s->events += r->shards[i].events;
         if (r->engine.fingerprint) chains += shard_chains(&r->shards[i], &r->engine, r->now);
     }
-    for (unsigned w = 0; w < r->threads; w++)
-        for (uint32_t t = 0; t < 65536; t++) {
-            s->dead_letters += r->contexts[w].dead ? r->contexts[w].dead[t] : 0;
-            s->unread += r->contexts[w].unread ? r->contexts[w].unread[t] : 0;
-        }
+    for (uint32_t t = 0; t < 65536; t++) {
+        s->dead_letters += counted(r, false, t);
+        s->unread += counted(r, true, t);
+    }
     s->fingerprint = hash_mum(chains ^ HASH_K3, r->rows_chain ^ HASH_K4);
     return r->failed ? r->failure.code : NIMA_OK;
 }
@@ -365,16 +391,8 @@ void run_counters_read(const nima_run *r, run_counters *n) {
     }
 }
 
-uint64_t run_dead_letters_of(const nima_run *r, uint32_t type) {
-    uint64_t n = 0;
-    for (unsigned w = 0; w < r->threads; w++) if (r->contexts[w].dead) n += r->contexts[w].dead[type & 0xFFFF];
-    return n;
-}
-uint64_t run_unread_of(const nima_run *r, uint32_t type) {
-    uint64_t n = 0;
-    for (unsigned w = 0; w < r->threads; w++) if (r->contexts[w].unread) n += r->contexts[w].unread[type & 0xFFFF];
-    return n;
-}
+uint64_t run_dead_letters_of(const nima_run *r, uint32_t type) { return counted(r, false, type & 0xFFFF); }
+uint64_t run_unread_of(const nima_run *r, uint32_t type) { return counted(r, true, type & 0xFFFF); }
 
 void run_each(const nima_run *r, void (*each)(nima_id, const nima_behavior *, const void *, void *), void *arg) {
     for (uint32_t s = 0; s < r->engine.shards; s++)

@@ -28,6 +28,9 @@ typedef struct {                             /* RUN_TUNING_DEFAULT, then change 
     void *on_delivery_arg;
     void (*on_log)(void *arg, const char *line);            /* in final order, from the driving thread; NULL: none */
     void *on_log_arg;
+    unsigned dispatchers;                    /* processes on this machine that share the run; 0, 1: this one alone */
+    unsigned dispatcher;                     /* this one's number; set by nima-node, for those that follow */
+    const char *dispatcher_folder; uint8_t run_id[16];   /* where their sockets are, and which run it is; likewise */
 } run_tuning;
 #define RUN_TUNING_DEFAULT ((run_tuning){ .dirty = -1, .log_level = NIMA_INFO })
 

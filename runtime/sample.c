@@ -1,4 +1,5 @@
 /* sample.c: what a run collects across its shards: reporter rows, the log in order, tallies and levels, the final table of agents. */
+#include "cluster/cluster.h"
 #include "state.h"
 #include <math.h>
 #include <stdlib.h>
@@ -49,6 +50,7 @@ static uint64_t bits_of(double v) {
 void sample_row(nima_run *r, nima_time tick) {
     const engine *e = &r->engine;
     sample_shards(r);
+    if (r->cluster) cluster_sample(r);
     double *row = r->rows + r->row_count % r->row_ring * e->row_values;
     memset(row, 0, e->row_values * sizeof *row);
     for (uint32_t i = 0; i < e->reporter_count; i++) {
@@ -57,6 +59,7 @@ void sample_row(nima_run *r, nima_time tick) {
             for (uint32_t b = 0; b < r->reporters[i]->bins; b++) row[r->columns[i] + b] += r->shards[s].row[r->columns[i] + b];
     }
     r->row_count++;
+    if (r->cluster) cluster_row(r, row);
     r->rows_chain = hash_mum(r->rows_chain ^ (uint64_t)tick, HASH_K0);
     for (uint32_t v = 0; v < e->row_values; v++) r->rows_chain = hash_mum(r->rows_chain ^ bits_of(row[v]), HASH_K1);
     if (r->store && store_row(r->store, tick, (double)tick / e->ticks_per_unit, row, e->row_values))
@@ -214,6 +217,7 @@ static void table_row(nima_id id, const nima_behavior *b, const void *state, voi
 
 nima_err sample_finish(nima_run *r) {
     if (r->finished || r->failed) return r->failed ? r->failure.code : NIMA_OK;
+    if (r->cluster) cluster_collect(r);
     r->finished = true;
     view_handle v = { { r->params, r->world }, r, r->now, true };
     if (r->model->finish) r->model->finish(&v.head);

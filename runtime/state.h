@@ -46,13 +46,16 @@ struct nima_run {
     nima_time until, span;                   /* of the window at hand; ticks a window may take, for the clock's sake */
     nima_time halt_at; char halt_why[120];
     nima_time now, last_event;
-    uint64_t posted, windows, inline_windows;
+    uint64_t posted, windows, inline_windows; double window_us;
     bool step_mode, finished, parallel, guarded;
     double wall_s; uint64_t wall_from; nima_time pace_from; double pace_wall;
     /* samples */
     nima_time next_sample; double *rows; uint64_t row_ring, row_count; uint64_t rows_chain;
     result *results; uint32_t result_count; size_t result_room;
     store *store;
+    struct cluster *cluster;                 /* other dispatchers; NULL: none */
+    uint64_t *others_dead, *others_unread;   /* counts by type of the other dispatchers, once collected */
+    uint64_t broadcasts;                     /* bits set here, times the others told */
     failure failure; bool failed;
     pthread_mutex_t deliver_lock;
     /* from other threads and signal handlers; relaxed, but for `wish`, on which a paused run sleeps */
@@ -70,11 +73,16 @@ nima_err layout_build(nima_run *, char *error, size_t room);
 /* worker/window.c */
 nima_err window_advance(nima_run *, nima_time until);
 nima_err window_step(nima_run *);
+void window_follow(nima_run *, nima_time from, uint32_t from_step, nima_time until);   /* a window that another process grants */
+chunk_list *window_list(const nima_run *, unsigned parity, unsigned worker, bool later);
+bool window_pending(nima_run *);             /* of this process's shards; likewise: */
+nima_time window_last_event(const nima_run *);
 void window_publish(nima_run *);                             /* for run_progress_read */
 /* worker/failure.c */
 void failure_guard(bool on);                                 /* signal handlers, once a process */
 void failure_thread(context *);                              /* alternate stack and context of this thread */
 context *failure_current(void);
+bool failure_earlier(const failure *, const failure *);
 nima_err failure_set(nima_run *, nima_err, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void failure_collect(nima_run *);                            /* the least of all contexts' failures */
 /* sample.c */

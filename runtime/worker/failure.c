@@ -18,7 +18,7 @@ enum { STACK_BYTES = 1 << 16 };
 
 context *failure_current(void) { return current; }
 
-static bool earlier(const failure *a, const failure *b) {
+bool failure_earlier(const failure *a, const failure *b) {
     if (a->time != b->time) return a->time < b->time;
     return a->step != b->step ? a->step < b->step : a->agent.bits < b->agent.bits;
 }
@@ -42,7 +42,7 @@ static void note(context *c, nima_err code, const char *what) {
     }
     snprintf(f->text, sizeof f->text, "%s%s%s at time %lld, step %u%s: %s", c->in_callback && c->behavior ? c->behavior->part.name : "",
              c->in_callback ? " " : "", agent_text, (long long)f->time, f->step, mail_text, what);
-    if (!c->failed || earlier(&one, &c->failure)) c->failure = one;
+    if (!c->failed || failure_earlier(&one, &c->failure)) c->failure = one;
     c->failed = true;
 }
 
@@ -126,7 +126,7 @@ void failure_thread(context *c) {
 void failure_collect(nima_run *r) {
     for (unsigned w = 0; w < r->threads; w++) {
         context *c = &r->contexts[w];
-        if (c->failed && (!r->failed || earlier(&c->failure, &r->failure))) r->failure = c->failure;
+        if (c->failed && (!r->failed || failure_earlier(&c->failure, &r->failure))) r->failure = c->failure;
         r->failed |= c->failed;
     }
 }

@@ -15,7 +15,7 @@ enum { SPIN_US = 60, LINE = 64 };
 
 struct team {
     /* constant after team_new */
-    unsigned threads; bool pin, crowded;     /* crowded: more workers than cores: sleep at once */
+    unsigned threads, first; bool pin, crowded;     /* crowded: more workers than cores: sleep at once */
     void (*enter)(void *, unsigned); void *enter_arg;
     pthread_t *handles;
     hwloc_topology_t topology;
@@ -79,7 +79,7 @@ static void bind(team *t, unsigned number) {
     if (!t->pin) return;
     const int cores = hwloc_get_nbobjs_by_type(t->topology, HWLOC_OBJ_PU);
     if (cores < 1) return;
-    hwloc_obj_t pu = hwloc_get_obj_by_type(t->topology, HWLOC_OBJ_PU, number % (unsigned)cores);
+    hwloc_obj_t pu = hwloc_get_obj_by_type(t->topology, HWLOC_OBJ_PU, (t->first + number) % (unsigned)cores);
     hwloc_set_cpubind(t->topology, pu->cpuset, HWLOC_CPUBIND_THREAD);   /* refused in some containers: runs unbound */
 }
 
@@ -142,12 +142,13 @@ void team_phase(team *t, team_fn *fn, void *arg, uint32_t items) {
         await_change(t, &t->arrived, n, &t->waiting);
 }
 
-team *team_new(unsigned threads, bool pin, void (*enter)(void *, unsigned), void *arg, char *error, size_t room) {
+team *team_new(unsigned threads, unsigned first, unsigned all, bool pin, void (*enter)(void *, unsigned), void *arg, char *error, size_t room) {
     team *t = aligned_alloc(LINE, sizeof *t);
     if (!t) { snprintf(error, room, "no memory for workers"); return NULL; }
     memset(t, 0, sizeof *t);
-    t->threads = threads ? threads : team_cores();
-    t->crowded = t->threads > team_cores();
+    t->threads = threads;
+    t->first = first;
+    t->crowded = all > team_cores();
     t->pin = pin && !t->crowded;
     t->enter = enter;
     t->enter_arg = arg;

@@ -12,8 +12,9 @@
 typedef struct team team;
 typedef void team_fn(void *arg, unsigned worker, uint32_t item);
 
-/* `threads` 0: one a core. pin: bind each to a core (hwloc order). On failure NULL and why in `error`. */
-team *team_new(unsigned threads, bool pin, void (*enter)(void *arg, unsigned worker), void *arg, char *error, size_t room);
+/* pin: bind each to a core, in hwloc order from number `first` on. all: threads of the run on this machine, in all processes; more than
+ * cores are neither pinned nor left spinning. On failure NULL and why in `error`. */
+team *team_new(unsigned threads, unsigned first, unsigned all, bool pin, void (*enter)(void *arg, unsigned worker), void *arg, char *error, size_t room);
 void team_free(team *);
 unsigned team_threads(const team *);
 unsigned team_cores(void);                   /* that this process may use */

@@ -4,6 +4,7 @@
  * files what the last window's workers sent it, then runs everything before `until`; what it sends goes to this window's lists (two
  * sets, used in turn), which are read in the next. So there is one barrier a window, at the end of team_phase. With lookahead 0 and
  * several shards a window is one (time, step). With one shard nobody else can send: a window is as long as we like. */
+#include "cluster/cluster.h"
 #include "state.h"
 #include <errno.h>
 #include <linux/futex.h>
@@ -15,14 +16,15 @@
 
 enum { PARALLEL_US = 15, INLINE_US = 6, LONG_US = 50000, SHORT_US = 5000 };
 
-static chunk_list *list_of(const nima_run *r, unsigned parity, unsigned worker, bool later) {
-    return r->lists + ((size_t)(parity * r->threads + worker) * 2 + later) * r->engine.shards;
+/* Worker r->threads is the other dispatchers. */
+chunk_list *window_list(const nima_run *r, unsigned parity, unsigned worker, bool later) {
+    return r->lists + ((size_t)(parity * (r->threads + 1) + worker) * 2 + later) * r->engine.shards;
 }
 
 static void file_arrivals(nima_run *r, context *c, shard *h) {
     bool any = false;
-    for (unsigned w = 0; w < r->threads; w++) {
-        chunk_list *zero = &list_of(r, !r->parity, w, false)[h->number], *later = &list_of(r, !r->parity, w, true)[h->number];
+    for (unsigned w = 0; w < r->threads + (r->cluster != NULL); w++) {
+        chunk_list *zero = &window_list(r, !r->parity, w, false)[h->number], *later = &window_list(r, !r->parity, w, true)[h->number];
         if (!zero->head && !later->head) continue;
         shard_file(h, c, r->from, r->from_step, zero, later);
         any = true;
@@ -54,13 +56,13 @@ static void run_shard(void *arg, unsigned worker, uint32_t item) {
     keep_earlier(&c->earliest, &c->earliest_step, h->net, h->net_step);
 }
 
-/* One window over all shards; afterwards net is known again. */
-static void window(nima_run *r) {
+/* One window over the shards of this process; afterwards net is what they hold and have sent. */
+static void own_window(nima_run *r) {
     const unsigned threads = r->threads;
     for (unsigned w = 0; w < threads; w++) {
         context *c = &r->contexts[w];
-        c->zero = list_of(r, r->parity, w, false);
-        c->later = list_of(r, r->parity, w, true);
+        c->zero = window_list(r, r->parity, w, false);
+        c->later = window_list(r, r->parity, w, true);
         c->earliest = c->earliest_sent = NIMA_FOREVER;
         c->earliest_step = 0;
         c->sent_zero = false;
@@ -76,10 +78,8 @@ static void window(nima_run *r) {
     r->from_step = r->net_step;
     r->net = NIMA_FOREVER;
     r->net_step = 0;
-    bool failed = false;
     for (unsigned w = 0; w < threads; w++) {
         const context *c = &r->contexts[w];
-        failed |= c->failed;
         if (c->halt_at < r->halt_at) {
             r->halt_at = c->halt_at;
             memcpy(r->halt_why, c->halt_why, sizeof r->halt_why);
@@ -94,7 +94,22 @@ static void window(nima_run *r) {
     if (parallel ? us * 2 < INLINE_US : us > PARALLEL_US) r->parallel = !parallel;
     if (us > LONG_US && r->span > 1) r->span /= 2;
     else if (us < SHORT_US && r->span < NIMA_FOREVER / 4) r->span *= 2;
-    if (failed) failure_collect(r);
+    r->window_us = us;
+}
+
+static void window(nima_run *r) {
+    if (r->cluster) cluster_begin_window(r);
+    if (!r->failed) own_window(r);
+    if (r->cluster && !r->failed) cluster_end_window(r);
+    failure_collect(r);
+}
+
+void window_follow(nima_run *r, nima_time from, uint32_t from_step, nima_time until) {
+    r->net = from;
+    r->net_step = from_step;
+    r->until = until;
+    r->step_mode = !r->engine.local_steps;
+    own_window(r);
 }
 
 /* ---- pacing, pausing, stopping ---- */
@@ -152,24 +167,35 @@ void window_publish(nima_run *r) {
 }
 
 /* ---- the loop ---- */
-static nima_time last_event(const nima_run *r) {
+nima_time window_last_event(const nima_run *r) {
     nima_time t = -1;
     for (uint32_t s = r->own_from; s < r->own_to; s++) if (r->shards[s].last_event > t) t = r->shards[s].last_event;
     return t;
 }
 
-static bool pending(nima_run *r) {
+bool window_pending(nima_run *r) {
     for (uint32_t s = r->own_from; s < r->own_to; s++) if (shard_pending(&r->shards[s], &r->engine)) return true;
-    for (unsigned w = 0; w < r->threads; w++)
+    for (unsigned w = 0; w < r->threads + (r->cluster != NULL); w++)
         for (uint32_t s = 0; s < r->engine.shards; s++)       /* what was sent in the last window; alarms never are */
-            if (list_of(r, !r->parity, w, false)[s].head || list_of(r, !r->parity, w, true)[s].head) return true;
+            if (window_list(r, !r->parity, w, false)[s].head || window_list(r, !r->parity, w, true)[s].head) return true;
     return false;
+}
+
+static void status(nima_run *r, nima_time *last, bool *pending) {
+    if (r->cluster && !r->failed) cluster_status(r, last, pending);
+    else {
+        *last = window_last_event(r);
+        *pending = window_pending(r);
+    }
 }
 
 /* Rows of all sample times before `end` at which everything is done, given that the next event is at r->net. */
 static void samples(nima_run *r, nima_time end) {
-    while (r->engine.sample && r->next_sample < end && r->next_sample < r->net && r->next_sample < r->halt_at) {
-        if (r->net == NIMA_FOREVER && r->next_sample > last_event(r)) return;
+    nima_time last = NIMA_FOREVER;           /* asked for only once nothing is left */
+    bool pending;
+    while (r->engine.sample && !r->failed && r->next_sample < end && r->next_sample < r->net && r->next_sample < r->halt_at) {
+        if (r->net == NIMA_FOREVER && last == NIMA_FOREVER) status(r, &last, &pending);
+        if (r->next_sample > last) return;
         const nima_time tick = r->next_sample;
         r->next_sample = tick > NIMA_FOREVER - r->engine.sample ? NIMA_FOREVER : tick + r->engine.sample;
         sample_row(r, tick);
@@ -192,9 +218,11 @@ static nima_time window_end(const nima_run *r, nima_time limit) {
 static nima_time end_of(const nima_run *r, nima_time until) { return until < r->halt_at ? until : r->halt_at; }
 
 static nima_err leave(nima_run *r, nima_time until, bool stopped) {
-    const nima_time last = last_event(r);
+    nima_time last;
+    bool pending;
+    status(r, &last, &pending);
     r->last_event = last;
-    r->now = !stopped && until != NIMA_FOREVER && pending(r) ? until : last < 0 ? 0 : last;
+    r->now = !stopped && until != NIMA_FOREVER && pending ? until : last < 0 ? 0 : last;
     if (stopped && r->net != NIMA_FOREVER && r->from > r->now) r->now = r->from;
     sample_logs(r);
     window_publish(r);
