@@ -17,16 +17,18 @@ static void draw_populations(random_case *c, nima_rng *r) {
 
 static void draw_weights(random_case *c, nima_rng *r) {
     for (int a = 0; a < ACTS; a++) c->weight[a] = percent(r, 40) ? 0 : 1 + below(r, 8);
-    if (percent(r, 80)) c->weight[ACT_SEND] += 6;
-    if (percent(r, 60)) c->weight[ACT_ALARM] += 6;
+    if (percent(r, 80)) c->weight[ACT_SEND] += 14;
+    if (percent(r, 60)) c->weight[ACT_ALARM] += 10;
     if (c->weight[ACT_STOP] > 3) c->weight[ACT_STOP] = 3;
     c->weight[ACT_DRAW] += 1;
     c->weight[ACT_HALT] = percent(r, 10);
-    c->weight[ACT_BREAK] = percent(r, 8);
+    c->weight[ACT_BREAK] = percent(r, 10);
     for (int a = 0; a < ACTS; a++) c->weights += c->weight[a];
 }
 
-void random_case_draw(random_case *c, nima_rng *r) {
+void random_case_draw(random_case *c, uint64_t number) {
+    nima_rng stream = { .key = number, .stream = UINT64_MAX }, *r = &stream;
+    memset(c, 0, sizeof *c);
     draw_populations(c, r);
     draw_weights(c, r);
     c->shards = percent(r, 10) ? 0 : 1 + below(r, 9);
@@ -35,8 +37,8 @@ void random_case_draw(random_case *c, nima_rng *r) {
     c->until = percent(r, 50) ? 0 : 1 + below(r, 300);
     for (int k = 0; k < CASE_KINDS - 1; k++) c->period[k] = percent(r, 60) ? 0 : 1 + below(r, percent(r, 50) ? 4 : 25);
     c->tired = !c->until || percent(r, 30);
-    c->step_bound = percent(r, 5) ? 2 + below(r, 20) : 0;
-    c->fuel = 2 + below(r, percent(r, 80) ? 25 : 80);
+    c->step_bound = percent(r, 5) ? 2 + below(r, 6) : 0;
+    c->fuel = 2 + below(r, percent(r, 80) ? 40 : 150);
     c->zero = below(r, 80);
     c->longest = 1 + below(r, percent(r, 80) ? 20 : 200);
     c->shuffled = percent(r, 50) ? 0 : below(r, 100);

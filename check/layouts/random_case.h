@@ -29,5 +29,5 @@ typedef struct {
     uint64_t seeded;                         /* bits of the set from the beginning */
 } random_case;
 
-void random_case_draw(random_case *, nima_rng *);
+void random_case_draw(random_case *, uint64_t number);
 #endif

@@ -2,7 +2,7 @@
  *
  * It is linked twice, with the engine and with the reference, and knows neither. What it posts from outside, and where a
  * leg ends, follows from the number of the case alone. */
-#include "nima.h"
+#include "random_case.h"
 #include <stdlib.h>
 
 extern const nima_model nima_model_;
@@ -39,7 +39,9 @@ static nima_time end_of(uint64_t number) {
 }
 
 static nima_err run_legs(nima_run *run, uint64_t number, const task *t) {
-    const nima_time end = end_of(number), whole = end == NIMA_FOREVER ? 150 : end;
+    random_case c;
+    random_case_draw(&c, number);
+    const nima_time end = end_of(number), whole = end != NIMA_FOREVER ? end : c.until ? c.until : 150;
     nima_err e = NIMA_OK;
     for (uint64_t i = 0; t->steps && !e && i < mixed(number, 5) % 40; i++) {
         nima_summary s = { 0 };

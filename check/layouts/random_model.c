@@ -10,7 +10,7 @@
 
 NIMA_PARAMS((uint64_t, number, 1, "", "", "which random program"),
             (bool, trace, false, "", "", "what each callback sees goes to standard error"))
-NIMA_WORLD((random_case, shape), (uint64_t, sum), (nima_gset *, set), (nima_pop *, members))
+NIMA_WORLD((random_case, shape), (uint32_t, price), (nima_gset *, set), (nima_pop *, members))
 NIMA_MESSAGE(7, letter, (nima_id, about), (uint64_t, tag), (uint64_t, about_tag), (nima_alarm, handle))
 NIMA_BYTES(300, blob)
 NIMA_SIGNAL(65535, nudge)
@@ -21,7 +21,7 @@ NIMA_TALLY(waits, "tick")
 NIMA_LEVEL(load, "")
 NIMA_LEVEL(crowd, "")
 
-enum { KNOWN = 8, HANDLES = 6 };
+enum { KNOWN = 8, HANDLES = 3 };
 typedef struct { nima_id id; uint64_t tag; } acquaintance;
 typedef struct { acquaintance known[KNOWN]; nima_alarm handles[HANDLES]; } memory;
 
@@ -94,7 +94,7 @@ static memory *memory_of(nima *me, common *self) {
 static nima_time draw_delay(nima *me, nima_time least) {
     const random_case *c = &world_of(me)->shape;
     if (percent(me, c->zero)) return least;
-    return least + below(me, percent(me, 70) ? 4 : c->longest);
+    return least + below(me, percent(me, 60) ? 3 : c->longest);
 }
 
 /* ---- whom to write to --------------------------------------------------------------------------------------------------- */
@@ -106,9 +106,9 @@ static acquaintance somebody(nima *me, common *self) {
     if (how < 53) return (acquaintance){ { (me->self.bits & ~UINT64_C(0xFFFFF)) | (0xFFF00 + below(me, 9)) }, self->tag };
     if (how < 58 && !nima_is_nobody(nima_parent(me)))   /* who lived or will live in the parent's slot */
         return (acquaintance){ { nima_parent(me).bits + ((uint64_t)below(me, 2) << 20) }, 0 };
-    const uint32_t p = below(me, c->populations);
+    const uint32_t p = how < 70 ? 0 : below(me, c->populations);
     if (!c->population[p].count) return (acquaintance){ me->self, self->tag };
-    const uint64_t i = below(me, c->population[p].count);
+    const uint64_t i = how < 70 ? 0 : below(me, c->population[p].count);   /* the first has much mail */
     return (acquaintance){ nima_at(world_of(me)->members[p], i), tag_of(c, p, i) };
 }
 
@@ -156,7 +156,8 @@ static void set_alarm(nima *me, common *self) {
 
 static void spawn(nima *me, common *self, random_act how) {
     const random_case *c = &world_of(me)->shape;
-    const uint32_t kind = below(me, CASE_KINDS);
+    const uint32_t kind = below(me, CASE_KINDS), shard = below(me, c->shards ? c->shards : 1);
+    const nima_time delay = draw_delay(me, how == ACT_SPAWN ? 0 : c->lookahead);
     union { common common; zebra zebra; mole mole; ant ant; newt newt; } child;
     memset(&child, 0, sizeof child);
     child.common.fuel = self->fuel / 3;
@@ -167,10 +168,9 @@ static void spawn(nima *me, common *self, random_act how) {
         mix(&child.common.tag, self->born++);
         child.common.tag |= UINT64_C(1) << 63;
     }
-    const void *state = &child;
-    if (how == ACT_SPAWN) learn(me, self, nima_spawn(me, behavior_of(kind), draw_delay(me, 0), state), self->tag);
-    else if (how == ACT_SPAWN_FAR) nima_spawn_far(me, behavior_of(kind), draw_delay(me, c->lookahead), state);
-    else nima_spawn_in(me, below(me, c->shards ? c->shards : 1), behavior_of(kind), draw_delay(me, c->lookahead), state);
+    if (how == ACT_SPAWN) learn(me, self, nima_spawn(me, behavior_of(kind), delay, &child), self->tag);
+    else if (how == ACT_SPAWN_FAR) nima_spawn_far(me, behavior_of(kind), delay, &child);
+    else nima_spawn_in(me, shard, behavior_of(kind), delay, &child);
 }
 
 static void use_memory(nima *me, common *self) {
@@ -183,8 +183,9 @@ static void use_memory(nima *me, common *self) {
 }
 
 static void draw_numbers(nima *me, common *self) {
-    nima_rng *r = nima_random(me), named = nima_stream(me, percent(me, 50) ? "weather" : "prices");
-    mix(&self->digest, nima_bits32(&named));
+    nima_rng *r = nima_random(me), prices = nima_stream(me, "prices"), weather = nima_stream(me, "weather");
+    mix(&self->digest, nima_bits32(&prices) - world_of(me)->price);   /* 0 */
+    mix(&self->digest, nima_below(&weather, 6));
     switch (below(me, 6)) {
     case 0: mix_double(&self->digest, nima_uniform(r)); break;
     case 1: mix_double(&self->digest, nima_exponential(r, 3)); break;
@@ -206,7 +207,7 @@ static void read_report(nima *me, common *self) {
 static void break_promise(nima *me, common *self) {
     static const unsigned char big[NIMA_PAYLOAD_MAX + 1];
     const nima_id to = somebody(me, self).id;
-    switch (below(me, 11)) {
+    switch (below(me, 15)) {
     case 0: nima_fail(me, "as told");
     case 1: nudge_send(me, (nima_id){ 0 }, 100); break;
     case 2: nudge_send(me, (nima_id){ UINT64_C(77) << 44 | 1 << 20 }, 100); break;
@@ -228,7 +229,8 @@ static void act(nima *me, common *self, nima_time period, bool stopping) {
     uint32_t left = (uint32_t)((below(me, c->weights) + self->digest) % c->weights), what = 0;
     while (left >= c->weight[what]) left -= c->weight[what++];
     if (stopping && (what == ACT_ALARM || what == ACT_MOVE)) return;
-    const nima_topic *topic = percent(me, 50) ? news : gossip;
+    const bool first = percent(me, 50);
+    const nima_topic *topic = first ? news : gossip;
     switch ((random_act)what) {
     case ACT_SEND: send(me, self); break;
     case ACT_ALARM: set_alarm(me, self); break;
@@ -240,8 +242,8 @@ static void act(nima *me, common *self, nima_time period, bool stopping) {
     case ACT_PUBLISH: publish(me, self); break;
     case ACT_SUBSCRIBE: nima_subscribe(me, topic, below(me, CASE_KEYS)); break;
     case ACT_UNSUBSCRIBE: nima_unsubscribe(me, topic, below(me, CASE_KEYS)); break;
-    case ACT_TALLY: nima_tally(me, percent(me, 50) ? drawn : waits, nima_uniform(nima_random(me))); break;
-    case ACT_LEVEL: nima_level(me, percent(me, 50) ? load : crowd, below(me, 1000) * 0.37); break;
+    case ACT_TALLY: nima_tally(me, first ? drawn : waits, nima_uniform(nima_random(me))); break;
+    case ACT_LEVEL: nima_level(me, first ? load : crowd, below(me, 1000) * 0.37); break;
     case ACT_MEMORY: use_memory(me, self); break;
     case ACT_HALT: nima_halt(me, "enough"); break;
     case ACT_GSET:
@@ -251,7 +253,7 @@ static void act(nima *me, common *self, nima_time period, bool stopping) {
     case ACT_REPORTED: read_report(me, self); break;
     case ACT_DRAW: draw_numbers(me, self); break;
     case ACT_LOG: nima_log(me, NIMA_DEBUG, "fuel %lld", (long long)self->fuel); break;
-    case ACT_BREAK: if (nima_now(me) > 20) break_promise(me, self); break;
+    case ACT_BREAK: if (nima_now(me) > 5) break_promise(me, self); break;
     case ACTS: break;
     }
 }
@@ -310,7 +312,7 @@ static void go_on(nima *me, common *self, uint32_t kind) {
     if (percent(me, c->lazy)) wanted = below(me, wanted + 1);
     if (percent(me, 3)) act_some(me, self, kind, 2, false);   /* may stop before it has read */
     for (const nima_mail *m; wanted-- && (m = nima_next(me)) != NULL;) read_mail(me, self, m);
-    act_some(me, self, kind, 3, false);
+    act_some(me, self, kind, 5, false);
     mix(&self->digest, nima_mail_left(me));
 }
 
@@ -347,8 +349,9 @@ static void newt_stop(nima *me, newt *self) { end(me, (common *)self, 3); }
 static void setup(nima_setup *s) {
     world *w = setup_world(s);
     random_case *c = &w->shape;
-    nima_rng r = nima_setup_stream(s, "shape");
-    random_case_draw(c, &r);
+    nima_rng r = nima_setup_stream(s, "prices");
+    random_case_draw(c, params_of(s)->number);
+    w->price = nima_bits32(&r);
     w->members = (nima_pop *)nima_shared(s, c->populations * sizeof(nima_pop));
     for (uint32_t p = 0; p < c->populations; p++)
         w->members[p] = nima_populate(s, behavior_of(c->population[p].kind), c->population[p].count, c->population[p].per_group);
