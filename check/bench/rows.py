@@ -94,7 +94,7 @@ def fingerprint(tools, plan):
     """Instructions an event costs more with the fingerprint than without, counted by callgrind."""
     if not shutil.which("valgrind"):
         raise Missing("valgrind is missing (Debian package valgrind)")
-    agents, until = 2000, MEAN * (10 if plan.short else 50)
+    agents, until = 2000, MEAN * (10 if plan.short else 100)
     events = tools.product("phold", until=until, agents=agents)["events"]
 
     def instructions(*options):
