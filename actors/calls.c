@@ -156,7 +156,7 @@ static void __attribute__((noinline)) note_sent(context *c, nima_id to, const ni
     nima_mail *copy = malloc(record_size(m));
     if (!copy) fail(c, NIMA_E_MEMORY, "no memory to keep what was sent");
     memcpy(copy, m, record_size(m));
-    c->sent[c->sent_count++] = (sent_record){ to, copy };
+    c->sent[c->sent_count++] = (sent_record){ to, copy, c->me.now, c->step };
 }
 
 static inline uint64_t put(context *c, uint32_t kind, nima_id to, nima_time delay, uint32_t type, const void *payload, uint32_t bytes) {

@@ -1,5 +1,6 @@
 /* collect.c: what a shard collects: reporters at a sample, tallies and time-weighted levels as it goes. See shard.h. */
 #include "shard.h"
+#include <math.h>
 
 #define MEM(e) ((memory *)(uintptr_t)&(e)->memory)
 
@@ -13,7 +14,7 @@ static void bin(const nima_reporter *r, double *bins, double v) {
 void shard_sample(shard *h, const engine *e) {
     if (!h->changed) return;                 /* same agents, same states, same sums */
     h->changed = false;
-    for (uint32_t r = 0; r < e->reporter_count; r++) h->sums[r] = (reporter_sum){ 0, 0, 0, 0 };
+    for (uint32_t r = 0; r < e->reporter_count; r++) h->sums[r] = (reporter_sum){ 0, 0, INFINITY, -INFINITY };
     memset(h->row, 0, e->row_values * sizeof *h->row);
     for (uint32_t slot = 0; slot < h->slots; slot++) {
         agent *a = shard_agent(h, e, slot);
@@ -27,8 +28,8 @@ void shard_sample(shard *h, const engine *e) {
             reporter_sum *s = &h->sums[i];
             if (r->reduce == NIMA_HISTOGRAM) { bin(r, h->row + e->columns[i], v); continue; }
             if (r->reduce == NIMA_COUNT) { s->count += v != 0; continue; }
-            if (!s->count || v < s->least) s->least = v;
-            if (!s->count || v > s->most) s->most = v;
+            if (v < s->least) s->least = v;
+            if (v > s->most) s->most = v;
             s->count++;
             s->sum += v;
         }
@@ -76,7 +77,7 @@ void levels_of_end(context *c, uint32_t slot) {
         double last;
         memcpy(&last, bits, sizeof last);
         map_remove(&c->shard->levels_of, level_key(slot, i));
-        level_change(c, i, -last);
+        if (last != 0) level_change(c, i, -last);
     }
 }
 

@@ -83,7 +83,7 @@ static inline __attribute__((always_inline)) void turn(context *c, agent *a, uin
     c->mail_first = c->mail = mail;
     c->mail_end = mail + n;
     h->last_event = h->now;
-    h->events += n ? n : due;
+    h->events += n;
     if (starts) {
         a->flags = (a->flags & ~(uint32_t)AGENT_EXPECTED) | AGENT_ALIVE;
         h->alive++;
@@ -98,7 +98,10 @@ static inline __attribute__((always_inline)) void turn(context *c, agent *a, uin
         call(c, b->start);
         c->mail = mail;
     }
-    if ((n || due) && b->update && !(starts && c->stopping)) call(c, b->update);
+    if ((n || due) && !(starts && c->stopping)) {
+        h->events += n == 0;
+        if (b->update) call(c, b->update);
+    }
     if (__builtin_expect(c->mail != c->mail_end, 0)) unread(c);
     if (c->stopping) agent_stops(c, slot);
     c->in_callback = false;
@@ -183,8 +186,10 @@ static void __attribute__((noinline)) many_turn(context *c, uint32_t slot, uint3
     agent *a = shard_agent(h, c->engine, slot);
     uint32_t n = 0;
     bool starts = false, unordered = false;
-    if (a->flags & AGENT_EXPECTED)           /* a start comes first, wherever it was linked */
+    if (a->flags & AGENT_EXPECTED) {         /* a start comes first, wherever it was linked */
+        starts = h->starting;
         for (uint32_t i = head; i && !starts; i = c->links[i].next) starts = c->links[i].mail->kind == RECORD_START;
+    }
     for (uint32_t i = head; i; i = c->links[i].next) {
         const nima_mail *m = c->links[i].mail;
         const uint64_t kind = m->kind;
@@ -273,8 +278,23 @@ static void __attribute__((noinline)) walk_due(context *c) {
     c->link_count = 0;
 }
 
+/* (0, 0): all agents there are. */
+static void __attribute__((noinline)) walk_all(context *c) {
+    shard *h = c->shard;
+    for (uint32_t slot = 0; slot < h->initial; slot++) {
+        const uint32_t head = c->heads[slot];
+        c->heads[slot] = 0;
+        many_turn(c, slot, head, false);
+    }
+    h->starting = false;
+    memset(c->marks, 0, c->marks_room * sizeof *c->marks);
+    memset(c->summary, 0, c->summary_room * sizeof *c->summary);
+    c->link_count = 0;
+}
+
 static inline void walk(context *c) {
     shard *h = c->shard;
+    if (__builtin_expect(h->starting, 0)) { walk_all(c); return; }
     if (__builtin_expect(h->step == 0 && h->due == h->now, 0)) { walk_due(c); return; }
     for (size_t i = 0, words = (size_t)h->slots / 4096 + 1; i < words; i++)
         for (; c->summary[i]; c->summary[i] &= c->summary[i] - 1)
@@ -389,7 +409,7 @@ static inline bool has_next_step(const shard *h) { return h->next.head && h->nex
 
 void shard_refresh_net(shard *h) {
     const bool stepping = has_next_step(h);
-    const nima_time t = stepping ? h->now : queue_earliest(&h->queue);
+    const nima_time t = h->starting ? 0 : stepping ? h->now : queue_earliest(&h->queue);
     h->net = t < h->due ? t : h->due;
     h->net_step = stepping ? h->step + 1 : 0;
 }
@@ -418,6 +438,10 @@ void shard_run(shard *h, context *c, nima_time until) {
     enter(h, c);
     c->me.now = h->now;
     queue *q = &h->queue;
+    if (h->starting) {
+        at_time(h, c, 0);
+        run_time(c, 0);
+    }
     for (;;) {
         while (has_next_step(h)) run_next_step(c);
         uint32_t lane = RANDOM_LANES;        /* of the agent at hand, while blocks are computed ahead */

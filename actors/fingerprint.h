@@ -16,15 +16,16 @@ static inline uint64_t word_at(const void *p) {
     return w;
 }
 
-/* Padding of the payload to 8 bytes is zero in every record. */
-static inline uint64_t chain_mail(uint64_t h, const nima_mail *m, uint32_t step) {
-    uint64_t bytes = m->bytes;
-    h = hash_mum(h ^ (uint64_t)m->time, m->sender.bits ^ HASH_K0);
-    h = hash_mum(h ^ word_at((const char *)m + 16), ((uint64_t)step << 32 | bytes) ^ HASH_K1);   /* [sequence | type] */
+static inline uint64_t chain_payload(uint64_t h, const nima_mail *m) {   /* padding to 8 bytes is zero in every record */
     const char *p = (const char *)(m + 1);
-    for (; bytes > 8; bytes = bytes > 16 ? bytes - 16 : 0, p += 16)
-        h = hash_mum(h ^ word_at(p), word_at(p + 8) ^ HASH_K2);
-    if (bytes) h = hash_mum(h ^ word_at(p), HASH_K2);
-    return h;
+    uint64_t bytes = m->bytes;
+    for (; bytes > 8; bytes = bytes > 16 ? bytes - 16 : 0, p += 16) h = hash_mum(h ^ word_at(p), word_at(p + 8) ^ HASH_K2);
+    return bytes ? hash_mum(h ^ word_at(p), HASH_K2) : h;
+}
+
+static inline uint64_t chain_mail(uint64_t h, const nima_mail *m, uint32_t step) {
+    h = hash_mum(h ^ (uint64_t)m->time, m->sender.bits ^ HASH_K0);
+    h = hash_mum(h ^ word_at((const char *)m + 16), ((uint64_t)step << 32 | m->bytes) ^ HASH_K1);   /* [sequence | type] */
+    return __builtin_expect(m->bytes == 0, 1) ? h : chain_payload(h, m);
 }
 #endif

@@ -11,7 +11,7 @@
 
 static inline uint64_t hash_mum(uint64_t a, uint64_t b) {
     const unsigned __int128 p = (unsigned __int128)a * b;
-    return (uint64_t)p ^ (uint64_t)(p >> 64);
+    return (uint64_t)(p ^ p >> 64);
 }
 
 /* FNV-1a of a text, 64 bits. */

@@ -128,10 +128,7 @@ void shard_first_agents(shard *h, context *c) {
             set_state(c, h, a, l->behavior, NULL);
         }
     }
-    for (slot = 0; slot < h->initial; slot++) {
-        nima_mail *m = queue_append(&h->queue, 0, slot, record_bytes(0));
-        *m = (nima_mail){ .kind = RECORD_START, .receiver = ID_LOW(id_make(0, 1, slot)) };
-    }
+    h->starting = h->initial > 0;
     shard_refresh_net(h);
 }
 
@@ -175,7 +172,7 @@ uint64_t agent_end_chain(const engine *e, agent *a, nima_time time, uint64_t dra
     chain = hash_mum(chain ^ (uint64_t)time, HASH_K4);
     const char *state = agent_state(e, a, b);
     for (uint32_t f = 0; f < b->field_count; f++) {
-        if (b->fields[f].type == NIMA_POINTER) continue;
+        if (b->fields[f].type == NIMA_POINTER || b->fields[f].type == NIMA_TEXT || b->fields[f].type == NIMA_FILE) continue;
         for (uint32_t at = 0; at < b->fields[f].bytes; at += 8) {
             uint64_t w = 0;
             const uint32_t left = b->fields[f].bytes - at;
@@ -233,6 +230,7 @@ static bool counts(const nima_mail *m, void *arg) {
 
 bool shard_pending(const shard *h, const engine *e) {
     pending_in in = { h, e };
+    if (h->starting) return true;
     for (uint32_t b = 0; h->sweeps && b < e->behavior_count; b++) if (h->sweeps[b].awake) return true;
     for (chunk *k = chunk_list_read(&h->next); k; k = k->next)
         CHUNK_EACH(k, m) if (counts(m, &in)) return true;

@@ -89,8 +89,11 @@ uint64_t *map_put(map *, memory *, uint64_t key);             /* value is 0 if i
 bool map_remove(map *, uint64_t key);
 void map_free(map *, memory *);
 
-typedef struct { uint64_t key; uint32_t family; uint32_t count; size_t room; nima_id *subscribers; } topic;
-typedef struct { topic *topics; size_t count, room; map index, members; } topics;   /* members: places in subscribers */
+typedef struct { uint64_t key; uint32_t family, count; size_t room, next_free; nima_id *subscribers; bool used; } topic;
+typedef struct {                             /* free: topics given back, chained from first_free (+ 1; 0: none) */
+    topic *topics; size_t count, room, first_free, free;
+    map index, members;                      /* members: places in subscribers */
+} topics;
 
 typedef struct { uint64_t *bits; size_t room; uint64_t awake; nima_time due; } sweep;   /* who takes part in a period */
 
@@ -123,13 +126,14 @@ typedef struct shard {
     map cancelled, levels_of;                /* alarms (hashed agent and sequence); last level values */
     tally *tallies; level *levels; double *row; reporter_sum *sums;
     arena arena;
+    bool starting;                           /* the initial agents have still to start, at (0, 0) */
     bool changed;                            /* since the last sample */
 } shard;
 
 /* ---- a worker's context; `nima *me` points to its first member ---- */
 typedef struct { nima_time time; uint32_t step, line, level; nima_id agent; char *text; } log_line;
 typedef struct { nima_err code; nima_time time; uint32_t step; nima_id agent; char text[600]; } failure;
-typedef struct { nima_id to; nima_mail *mail; } sent_record;
+typedef struct { nima_id to; nima_mail *mail; nima_time time; uint32_t step; } sent_record;   /* time, step: of sending */
 typedef struct { uint64_t set, bit; nima_time seen; } set_bit;    /* what other dispatchers must be told */
 
 struct context {
@@ -163,7 +167,8 @@ struct context {
     set_bit *bits; size_t bit_count, bit_room;
     failure failure; bool failed;
     sigjmp_buf escape;
-    struct team *team; uint32_t number;      /* runtime's */
+    uint32_t number;
+    void *signal_stack;                      /* runtime's */
 };
 
 #define CONTEXT(me) ((context *)(void *)(me))

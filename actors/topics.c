@@ -29,21 +29,55 @@ void topics_drop_dead(context *c, topic *t) {
     t->count = kept;
 }
 
+/* A topic without living subscribers is given back; called when there would have to be more. */
+static void drop_empty(context *c) {
+    topics *all = &c->shard->topics;
+    for (size_t i = 0; i < all->count; i++) {
+        topic *t = &all->topics[i];
+        if (!t->used) continue;
+        topics_drop_dead(c, t);
+        if (t->count) continue;
+        map_remove(&all->index, topic_key(t->family, t->key));
+        t->used = false;
+        t->next_free = all->first_free;
+        all->first_free = i + 1;
+        all->free++;
+    }
+}
+
+static topic *new_topic(context *c, uint32_t family, uint64_t key) {
+    topics *all = &c->shard->topics;
+    if (!all->first_free && all->count == all->room) {
+        drop_empty(c);
+        if (all->free < all->count / 2)
+            all->topics = memory_grow(MEM(c), all->topics, &all->room, all->count + 1, sizeof *all->topics, "topics");
+    }
+    size_t i = all->count;
+    topic kept = { .key = 0 };
+    if (all->first_free) {
+        i = all->first_free - 1;
+        kept = all->topics[i];
+        all->first_free = kept.next_free;
+        all->free--;
+    } else all->count++;
+    all->topics[i] = (topic){ .key = key, .family = family, .used = true, .room = kept.room, .subscribers = kept.subscribers };
+    *map_put(&all->index, MEM(c), topic_key(family, key)) = i;
+    return &all->topics[i];
+}
+
 void topics_change(context *c, uint32_t family, uint64_t key, bool subscribe) {
     topics *all = &c->shard->topics;
     topic *t = topics_find(all, family, key);
-    if (!t) {
-        if (!subscribe) return;
-        all->topics = memory_grow(MEM(c), all->topics, &all->room, all->count + 1, sizeof *all->topics, "topics");
-        *map_put(&all->index, MEM(c), topic_key(family, key)) = all->count;
-        t = &all->topics[all->count++];
-        *t = (topic){ .key = key, .family = family };
-    }
+    if (!t && !subscribe) return;
+    if (!t) t = new_topic(c, family, key);
     const nima_id id = c->me.self;
     uint64_t *place = map_find(&all->members, member_key(t, id));
     if (subscribe && !place) {
-        if (t->count == t->room) topics_drop_dead(c, t);
-        t->subscribers = memory_grow(MEM(c), t->subscribers, &t->room, t->count + 1u + t->count / 2, sizeof *t->subscribers, "subscribers");
+        if (t->count == t->room) {
+            topics_drop_dead(c, t);
+            if (t->count >= t->room / 2)
+                t->subscribers = memory_grow(MEM(c), t->subscribers, &t->room, t->count + 1u, sizeof *t->subscribers, "subscribers");
+        }
         *map_put(&all->members, MEM(c), member_key(t, id)) = t->count;
         t->subscribers[t->count++] = id;
     } else if (!subscribe && place) {

@@ -18,7 +18,10 @@ const char *nima_error_text(nima_err code) {
 const char *nima_error_detail(const nima_run *r) { return r ? r->failure.text : run_open_error; }
 
 /* ---- opening ---- */
-static void worker_enters(void *run, unsigned worker) { failure_thread(&((nima_run *)run)->contexts[worker]); }
+static void worker_enters(void *run, unsigned worker) {
+    failure_before none;                     /* the thread ends with the run */
+    failure_enter(&((nima_run *)run)->contexts[worker], &none);
+}
 
 static void run_exhausted(void *arg, size_t bytes, const char *what) {
     nima_run *r = arg;
@@ -133,7 +136,11 @@ static nima_err open_run(nima_run *r, const nima_options *o, char *error, size_t
     r->contexts = aligned_alloc(64, (r->threads * sizeof(context) + 63) / 64 * 64);
     if (!r->contexts) { snprintf(error, room, "no memory"); return NIMA_E_MEMORY; }
     memset(r->contexts, 0, r->threads * sizeof(context));
-    for (unsigned w = 0; w < r->threads; w++) r->contexts[w].engine = e;
+    for (unsigned w = 0; w < r->threads; w++) {
+        r->contexts[w].engine = e;
+        r->contexts[w].signal_stack = malloc(FAILURE_STACK_BYTES);
+        if (!r->contexts[w].signal_stack) { snprintf(error, room, "no memory"); return NIMA_E_MEMORY; }
+    }
     failure_guard(true);
     r->guarded = true;
     r->team = team_new(r->threads, r->tuning.dispatcher * r->threads, r->threads * (r->tuning.dispatchers > 1 ? r->tuning.dispatchers : 1),
@@ -147,7 +154,6 @@ static nima_err open_run(nima_run *r, const nima_options *o, char *error, size_t
         snprintf(error, room, "%s", r->failure.text);
         return r->failure.code;
     }
-    failure_thread(&r->contexts[0]);
     code = reserve(r, error, room);
     if (code) return code;
     for (unsigned w = 0; w < r->threads; w++) {
@@ -214,7 +220,6 @@ void nima_close(nima_run *r) {
     if (!r) return;
     if (r->cluster) cluster_close(r);
     team_free(r->team);
-    failure_thread(NULL);
     if (r->guarded) failure_guard(false);
     engine *e = &r->engine;
     for (uint32_t s = 0; r->shards && s < e->shards; s++) shard_fini(&r->shards[s], e);
@@ -222,7 +227,7 @@ void nima_close(nima_run *r) {
         context *c = &r->contexts[w];
         for (size_t i = 0; i < c->sent_count; i++) free(c->sent[i].mail);
         for (size_t i = 0; i < c->line_count; i++) free(c->lines[i].text);
-        void *arrays[] = { c->heads, c->marks, c->summary, c->links, c->mailbox, c->special, c->dead, c->unread, c->lines, c->sent, c->bits };
+        void *arrays[] = { c->heads, c->marks, c->summary, c->links, c->mailbox, c->special, c->dead, c->unread, c->lines, c->sent, c->bits, c->signal_stack };
         for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     }
     chunk_depot_fini(&r->depot);
@@ -244,6 +249,28 @@ void nima_close(nima_run *r) {
 }
 
 /* ---- running ---- */
+static int by_sending(const void *a, const void *b) {
+    const sent_record *x = a, *y = b;
+    if (x->time != y->time) return x->time < y->time ? -1 : 1;
+    if (x->step != y->step) return x->step < y->step ? -1 : 1;
+    if (x->mail->sender.bits != y->mail->sender.bits) return x->mail->sender.bits < y->mail->sender.bits ? -1 : 1;
+    return x->mail->sequence < y->mail->sequence ? -1 : x->mail->sequence > y->mail->sequence;
+}
+
+/* All in one list, in the order of sending. */
+static void order_sent(nima_run *r) {
+    context *c = &r->contexts[0];
+    for (unsigned w = 1; w < r->threads; w++) {
+        context *other = &r->contexts[w];
+        if (!other->sent_count) continue;
+        c->sent = memory_grow(&r->engine.memory, c->sent, &c->sent_room, c->sent_count + other->sent_count, sizeof *c->sent, "messages sent");
+        memcpy(c->sent + c->sent_count, other->sent, other->sent_count * sizeof *c->sent);
+        c->sent_count += other->sent_count;
+        other->sent_count = 0;
+    }
+    if (c->sent_count) qsort(c->sent, c->sent_count, sizeof *c->sent, by_sending);
+}
+
 static void forget_sent(nima_run *r) {
     for (unsigned w = 0; w < r->threads; w++) {
         for (size_t i = 0; i < r->contexts[w].sent_count; i++) free(r->contexts[w].sent[i].mail);
@@ -252,24 +279,35 @@ static void forget_sent(nima_run *r) {
 }
 
 nima_err nima_run_to(nima_run *r, nima_time until) {
-    if (until < 0) return failure_set(r, NIMA_E_USAGE, "run to a negative time");
+    const char *wrong = until < 0 ? "run to a negative time" : r->finished ? "the run is finished" : NULL;
+    if (wrong && !r->failed) {
+        snprintf(r->failure.text, sizeof r->failure.text, "nima_run_to: %s", wrong);
+        return NIMA_E_USAGE;
+    }
+    failure_before before;
     forget_sent(r);
-    failure_thread(&r->contexts[0]);
-    return window_advance(r, until == NIMA_FOREVER ? r->default_until : until);
+    failure_enter(&r->contexts[0], &before);
+    const nima_err code = window_advance(r, until == NIMA_FOREVER ? r->default_until : until);
+    order_sent(r);
+    failure_leave(&before);
+    return code;
 }
 
 nima_err nima_run_step(nima_run *r) {
+    failure_before before;
     forget_sent(r);
-    failure_thread(&r->contexts[0]);
-    return window_step(r);
+    failure_enter(&r->contexts[0], &before);
+    const nima_err code = window_step(r);
+    order_sent(r);
+    failure_leave(&before);
+    return code;
 }
 
 nima_err nima_post(nima_run *r, nima_id to, nima_time at, uint32_t type, const void *payload, uint32_t bytes) {
     const char *wrong = type == 0 || type > 65535 ? "a message's number is 1 to 65535"
                       : bytes > NIMA_PAYLOAD_MAX ? "the payload is too large"
                       : id_generation(to) == 0 || id_shard(to) >= r->engine.shards ? "the receiver is no agent's id"
-                      : at < r->now || (r->last_event >= 0 && at <= r->last_event && r->windows) || at == NIMA_FOREVER
-                          ? "its time has passed" : NULL;
+                      : at < r->frontier || at == NIMA_FOREVER ? "its time has passed" : NULL;
     if (wrong) {
         snprintf(r->failure.text, sizeof r->failure.text, "nima_post: %s", wrong);
         return NIMA_E_USAGE;
@@ -290,16 +328,12 @@ nima_err nima_post(nima_run *r, nima_id to, nima_time at, uint32_t type, const v
 nima_err nima_finish(nima_run *r) { return sample_finish(r); }
 
 /* ---- looking ---- */
-size_t nima_sent_count(const nima_run *r) {
-    size_t n = 0;
-    for (unsigned w = 0; w < r->threads; w++) n += r->contexts[w].sent_count;
-    return n;
-}
+size_t nima_sent_count(const nima_run *r) { return r->contexts[0].sent_count; }
 
 const nima_mail *nima_sent(const nima_run *r, size_t i, nima_id *to) {
-    for (unsigned w = 0; w < r->threads; i -= r->contexts[w++].sent_count)
-        if (i < r->contexts[w].sent_count) { *to = r->contexts[w].sent[i].to; return r->contexts[w].sent[i].mail; }
-    return NULL;
+    if (i >= r->contexts[0].sent_count) return NULL;
+    *to = r->contexts[0].sent[i].to;
+    return r->contexts[0].sent[i].mail;
 }
 
 const void *nima_state(const nima_run *r, nima_id id, const nima_behavior *b) {
@@ -336,7 +370,7 @@ nima_err nima_look(nima_run *r, nima_summary *s) {
     if (r->cluster && !r->failed) cluster_collect(r);
     *s = (nima_summary){ .virtual_time = r->now, .threads = r->threads, .shards = r->engine.shards, .wall_s = r->wall_s,
                          .results = r->result_count, .halted = r->halt_at != NIMA_FOREVER };
-    s->exhausted = r->net == NIMA_FOREVER;
+    s->exhausted = r->exhausted;
     uint64_t chains = 0;
     for (uint32_t i = 0; i < r->engine.shards; i++) {
         s->agents += r->shards[i].alive;

@@ -22,12 +22,12 @@ void sample_shards(nima_run *r) {
 
 static double combine(const nima_run *r, uint32_t i) {
     uint64_t count = 0;
-    double sum = 0, least = NAN, most = NAN;
+    double sum = 0, least = INFINITY, most = -INFINITY;
     for (uint32_t s = 0; s < r->engine.shards; s++) {
         const reporter_sum *one = &r->shards[s].sums[i];
         if (!one->count) continue;
-        if (!count || one->least < least) least = one->least;
-        if (!count || one->most > most) most = one->most;
+        if (one->least < least) least = one->least;
+        if (one->most > most) most = one->most;
         count += one->count;
         sum += one->sum;
     }
@@ -35,22 +35,30 @@ static double combine(const nima_run *r, uint32_t i) {
     case NIMA_COUNT: return (double)count;
     case NIMA_SUM: return sum;
     case NIMA_MEAN: return count ? sum / (double)count : NAN;
-    case NIMA_MIN: return least;
-    case NIMA_MAX: return most;
+    case NIMA_MIN: return count ? least : NAN;
+    case NIMA_MAX: return count ? most : NAN;
     default: return NAN;
     }
 }
 
 static uint64_t bits_of(double v) {
     uint64_t bits;
+    if (v != v) return 0x7FF8000000000000u;  /* whichever NaN the processor made */
     memcpy(&bits, &v, sizeof bits);
     return bits;
 }
 
+/* The sums of all shards as of now. False: there is no row at this tick, since nothing is pending that could reach it. */
+bool sample_gather(nima_run *r, nima_time tick) {
+    nima_time last = window_last_event(r);
+    bool pending = tick <= last || window_pending(r);
+    sample_shards(r);
+    if (r->cluster) cluster_sample(r, &last, &pending);
+    return tick <= last || pending;
+}
+
 void sample_row(nima_run *r, nima_time tick) {
     const engine *e = &r->engine;
-    sample_shards(r);
-    if (r->cluster) cluster_sample(r);
     double *row = r->rows + r->row_count % r->row_ring * e->row_values;
     memset(row, 0, e->row_values * sizeof *row);
     for (uint32_t i = 0; i < e->reporter_count; i++) {
@@ -173,8 +181,8 @@ void nima_view_each(const nima_view *v, const nima_behavior *b, void (*each)(nim
 }
 const void *nima_view_state(const nima_view *v, nima_id id, const nima_behavior *b) { return nima_state(handle(v)->run, id, b); }
 nima_time nima_view_gset_time(const nima_view *v, const nima_gset *g, uint64_t bit) {
-    (void)v;
-    return bit < g->bits ? atomic_load_explicit(&g->seen[bit], memory_order_relaxed) : NIMA_FOREVER;
+    const nima_time seen = bit < g->bits ? atomic_load_explicit(&g->seen[bit], memory_order_relaxed) : NIMA_FOREVER;
+    return handle(v)->finishing || seen <= handle(v)->now ? seen : NIMA_FOREVER;   /* in `done`: as of its tick */
 }
 bool nima_view_gset(const nima_view *v, const nima_gset *g, uint64_t bit) { return nima_view_gset_time(v, g, bit) != NIMA_FOREVER; }
 

@@ -8,6 +8,7 @@
 #include "shard.h"
 #include "store/store.h"
 #include "worker/team.h"
+#include <signal.h>
 
 typedef struct { nima_setup head; nima_run *run; } setup_handle;
 typedef struct { nima_view head; nima_run *run; nima_time now; bool finishing; } view_handle;
@@ -45,7 +46,8 @@ struct nima_run {
     nima_time net; uint32_t net_step;        /* (time, step) of the earliest event */
     nima_time until, span;                   /* of the window at hand; ticks a window may take, for the clock's sake */
     nima_time halt_at; char halt_why[120];
-    nima_time now, last_event;
+    nima_time now, last_event, reached, frontier;   /* reached: end of the furthest leg; frontier: least time of a post */
+    bool exhausted;                          /* nothing is pending */
     uint64_t posted, windows, inline_windows; double window_us;
     bool step_mode, finished, parallel, guarded;
     double wall_s; uint64_t wall_from; nima_time pace_from; double pace_wall;
@@ -80,13 +82,18 @@ nima_time window_last_event(const nima_run *);
 void window_publish(nima_run *);                             /* for run_progress_read */
 /* worker/failure.c */
 void failure_guard(bool on);                                 /* signal handlers, once a process */
-void failure_thread(context *);                              /* alternate stack and context of this thread */
+/* Between these the thread runs with this context, and takes crash signals on its own stack. */
+enum { FAILURE_STACK_BYTES = 1 << 16 };
+typedef struct { context *context; stack_t stack; } failure_before;
+void failure_enter(context *, failure_before *);
+void failure_leave(const failure_before *);
 context *failure_current(void);
 bool failure_earlier(const failure *, const failure *);
 nima_err failure_set(nima_run *, nima_err, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void failure_collect(nima_run *);                            /* the least of all contexts' failures */
 /* sample.c */
 void sample_shards(nima_run *);
+bool sample_gather(nima_run *, nima_time tick);
 void sample_row(nima_run *, nima_time tick);
 void sample_logs(nima_run *);
 nima_err sample_finish(nima_run *);

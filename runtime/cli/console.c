@@ -18,7 +18,7 @@ struct console {
     FILE *screen; pthread_t thread;
     /* shared, under the lock */
     pthread_mutex_t lock;
-    bool quit;
+    bool quit, open_line;                    /* open_line: standard output stands inside a line */
     int log; char *early; size_t early_bytes;   /* printed before there was a log */
     progress progress; bool shows;
 };
@@ -46,6 +46,7 @@ static bool pass_on(console *c, int which) {
     if (n <= 0) return false;
     if (c->shows) progress_clear(&c->progress);
     write_all(c->real[which], block, (size_t)n);
+    if (which == OUT) c->open_line = block[n - 1] != '\n';
     keep(c, block, (size_t)n);
     return true;
 }
@@ -123,6 +124,7 @@ void console_stop(console *c, FILE **out) {
     pthread_mutex_unlock(&c->lock);
     wake(c);
     pthread_join(c->thread, NULL);
+    if (c->open_line) write_all(c->real[OUT], "\n", 1);
     *out = fdopen(c->real[OUT], "w");
     close(nowhere);
     close(c->real[ERR]);

@@ -34,7 +34,7 @@ static const char sweep_help[] =
     "  --seed N               replicate r of every scenario has seed N + r - 1: scenarios share random numbers; 1\n"
     "  --jobs J               runs at a time; as many as fit the cores\n"
     "  --threads N            workers of each run; 1\n"
-    "  --out DIR              the sweep's folder; the same one again resumes an interrupted sweep\n"
+    "  --out DIR              the sweep's folder, sweeps/<model>; the same command again resumes an interrupted sweep\n"
     "  -p, --until, --warmup, --dead-letters, --quiet   as for run, the same in all scenarios\n"
     "\n"
     "DIR/table.csv: for each scenario and result n, mean, sd, half-width of the 95 % interval (Student), and the paired\n"
@@ -58,7 +58,7 @@ static const char doctor_help[] =
 const cli_verb cli_verbs[] = {
     { "run", "MODEL [OPTIONS]", "runs a model", run_main, run_help },
     { "new", "NAME", "writes a model that builds and runs as it is, and a test of it", new_main, new_help },
-    { "sweep", "MODEL --out DIR [OPTIONS]", "runs a model over grids of parameters and many seeds", sweep_main, sweep_help },
+    { "sweep", "MODEL [OPTIONS]", "runs a model over grids of parameters and many seeds", sweep_main, sweep_help },
     { "verify", "MODEL [OPTIONS]", "checks that a model has the same history on any layout", verify_main, verify_help },
     { "show", "RUN-OR-MODEL AGENT [--at T]", "an agent's fields", show_main, show_help },
     { "doctor", "", "what this machine has and what is missing", doctor_main, doctor_help },

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LAYOUT_ORDER = REQUEST_OWN, LAYOUT_DIRTY, LAYOUT_RECORD, STACK_BYTES = 64 * 1024 };
+enum { LAYOUT_ORDER = REQUEST_OWN, LAYOUT_DIRTY, LAYOUT_RECORD };
 static const struct option long_options[] = { REQUEST_LONG, { "order", required_argument, NULL, LAYOUT_ORDER },
     { "dirty", required_argument, NULL, LAYOUT_DIRTY }, { "record", required_argument, NULL, LAYOUT_RECORD }, { NULL, 0, NULL, 0 } };
 
@@ -21,48 +21,33 @@ void layout_text(const layout *l, char *text, size_t room) {
 }
 
 /* ---- the process ---- */
-typedef struct { history *history; int dirty; bool record; } hook;
-
-/* The callback that follows has its frame where this one was. */
-static __attribute__((noinline)) void dirty_stack(int byte) {
-    volatile char block[STACK_BYTES];
-    for (size_t i = 0; i < sizeof block; i++) block[i] = (char)byte;
-}
-
-static void on_delivery(void *arg, const run_delivery *d) {
-    hook *h = arg;
-    if (h->record) history_delivery(h->history, d);
-    if (h->dirty >= 0) dirty_stack(h->dirty);
-}
-
-static int run_layout(request *r, const char *file, hook *h) {
+static int run_layout(request *r, const char *file, bool record, history *h) {
     nima_run *run;
-    r->tuning.dirty = h->dirty;
-    if (h->record || h->dirty >= 0) {
-        r->tuning.on_delivery = on_delivery;
+    if (record) {
+        r->tuning.on_delivery = history_delivery;
         r->tuning.on_delivery_arg = h;
     }
     const int code = request_open(r, &run);
     if (code) return code;
-    history_of_run(h->history, run);
+    history_of_run(h, run);
     nima_err error = nima_run_to(run, r->until);
     if (!error) error = nima_finish(run);
-    history_end(h->history, run, error);
-    const bool written = history_write(h->history, file);
+    history_end(h, run, error);
+    const bool written = history_write(h, file);
     nima_close(run);
     return written ? EXIT_GOOD : EXIT_SYSTEM;
 }
 
 int layout_main(int argc, char **argv) {
     request r;
-    hook h = { .dirty = -1 };
     nima_time from = 0;
+    bool record = false;
     request_init(&r, "verify");
     int code = EXIT_GOOD;
     for (int option; !code && (option = getopt_long(argc, argv, ":p:", long_options, NULL)) != -1;) {
         if (option == LAYOUT_ORDER) r.tuning.shard_order = strtoull(optarg, NULL, 10);
-        else if (option == LAYOUT_DIRTY) h.dirty = atoi(optarg);
-        else if (option == LAYOUT_RECORD) { h.record = true; from = strtoll(optarg, NULL, 10); }
+        else if (option == LAYOUT_DIRTY) r.tuning.dirty = atoi(optarg);
+        else if (option == LAYOUT_RECORD) { record = true; from = strtoll(optarg, NULL, 10); }
         else if ((code = request_option(&r, option, optarg)) < 0) code = cli_bad_option("verify", argv, option);
     }
     if (!code && optind + 2 != argc) code = cli_usage("verify", "_layout is for verify itself");
@@ -70,9 +55,9 @@ int layout_main(int argc, char **argv) {
         r.name = argv[optind];
         code = request_load(&r);
     }
-    h.history = code ? NULL : history_new(from);
-    if (!code) code = h.history ? run_layout(&r, argv[optind + 1], &h) : EXIT_MEMORY;
-    if (h.history) { history_free(h.history); free(h.history); }
+    history *h = code ? NULL : history_new(from);
+    if (!code) code = h ? run_layout(&r, argv[optind + 1], record, h) : EXIT_MEMORY;
+    if (h) { history_free(h); free(h); }
     request_fini(&r);
     return code;
 }

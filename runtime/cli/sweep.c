@@ -2,6 +2,7 @@
 #include "cli/sweep.h"
 #include "cli/cli.h"
 #include "cli/folder.h"
+#include "parameters.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -50,7 +51,6 @@ static int read_options(int argc, char **argv, sweep *s) {
         if (code) return code;
     }
     if (optind + 1 != argc) return cli_usage("sweep", optind == argc ? "which model?" : "one model at a time: %s", argv[argc - 1]);
-    if (!s->out) return cli_usage("sweep", "--out DIR is needed: where the sweep goes, and can be resumed");
     r->name = argv[optind];
     s->scenarios = grid_scenarios(s->grids, s->grid_count);
     if (!s->scenarios) return cli_usage("sweep", "more than a million scenarios");
@@ -59,13 +59,43 @@ static int read_options(int argc, char **argv, sweep *s) {
     return EXIT_GOOD;
 }
 
+static const nima_struct *parameters_of(const nima_model *m) {
+    for (nima_part *const *p = m->parts; p < m->parts_end; p++)
+        if (*p && (*p)->kind == NIMA_PART_PARAMS) return (const nima_struct *)(const void *)*p;
+    return NULL;
+}
+
 static bool has_parameter(const nima_model *m, const char *name) {
-    for (nima_part *const *p = m->parts; p < m->parts_end; p++) {
-        if (!*p || (*p)->kind != NIMA_PART_PARAMS) continue;
-        const nima_struct *d = (const nima_struct *)(const void *)*p;
-        for (uint32_t i = 0; i < d->field_count; i++) if (!strcmp(d->fields[i].name, name)) return true;
-    }
+    const nima_struct *d = parameters_of(m);
+    for (uint32_t i = 0; d && i < d->field_count; i++) if (!strcmp(d->fields[i].name, name)) return true;
     return false;
+}
+
+/* Each scenario's values, as the model declares them, before anything starts. */
+static int check_values(const sweep *s) {
+    const nima_struct *declared = parameters_of(s->request.model);
+    const request *r = &s->request;
+    const char **set = calloc(r->set_count + s->grid_count + 1, sizeof *set);
+    void *values = declared ? malloc(declared->bytes + 1) : NULL;
+    int code = set && (values || !declared) ? EXIT_GOOD : EXIT_MEMORY;
+    for (size_t i = 0; i < s->scenarios && !code && declared; i++) {
+        char *texts = NULL, error[1000];
+        memset(values, 0, declared->bytes);
+        for (size_t k = 0; k < r->set_count; k++) set[k] = r->set[k];
+        for (size_t g = 0; g < s->grid_count; g++) {
+            char *pair;
+            if (asprintf(&pair, "%s=%s", s->grids[g].name, grid_value(s->grids, s->grid_count, g, i)) < 0) { code = EXIT_MEMORY; break; }
+            set[r->set_count + g] = pair;
+        }
+        const nima_err refused = code ? NIMA_E_MEMORY : parameters_set(declared, set, values, &texts, error, sizeof error);
+        const char *wrong = refused || !r->model->check ? NULL : r->model->check(values);
+        if (refused || wrong) code = cli_usage("sweep", "%s: %s", r->name, wrong ? wrong : error);
+        free(texts);
+        for (size_t g = 0; g < s->grid_count; g++) { free((char *)(uintptr_t)set[r->set_count + g]); set[r->set_count + g] = NULL; }
+    }
+    free(values);
+    free(set);
+    return code;
 }
 
 static int check_grids(const sweep *s) {
@@ -116,7 +146,7 @@ static int claim(const sweep *s) {
     if (f) {
         if (getdelim(&old, &room, 0, f) < 0 || !mine || strcmp(old, mine))
             code = cli_usage("sweep", "--out %s holds another sweep (%s tells which); the model, -p, --grid, --seed, --until and "
-                             "--warmup must be the same to resume it", s->out, path);
+                             "--warmup must be the same to resume it; --out names another place", s->out, path);
         fclose(f);
     } else {
         f = fopen(path, "wxe");
@@ -133,6 +163,13 @@ int sweep_main(int argc, char **argv) {
     int code = read_options(argc, argv, &s);
     if (!code) code = request_load(&s.request);
     if (!code) code = check_grids(&s);
+    if (!code) code = check_values(&s);
+    char out[PATH_MAX];
+    if (!code && !s.out) {
+        mkdir("sweeps", 0777);               /* if this fails, claim says so */
+        snprintf(out, sizeof out, "sweeps/%.200s", s.request.model->name);
+        s.out = out;
+    }
     if (!code) code = claim(&s);
     if (!code) {
         const int ran = sweep_run(&s);

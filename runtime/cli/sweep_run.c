@@ -100,13 +100,13 @@ static void pass_on(FILE *errors) {
 }
 
 /* EXIT_GOOD: the run is finished. */
-static int finish(const sweep *s, const job *j, int status) {
+static int finish(const sweep *s, const job *j, int status, bool stopping) {
     char part[PATH_MAX], whole[PATH_MAX], text[2000];
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     sweep_folder(s, j->scenario, j->replicate, ".part", part);
     sweep_folder(s, j->scenario, j->replicate, "", whole);
     if (!code && rename(part, whole)) { cli_say("%s: %s", whole, strerror(errno)); code = EXIT_SYSTEM; }
-    if (code && !interrupted) {
+    if (code && !stopping) {
         describe(s, j, text, sizeof text);
         cli_say("run with %s failed, exit code %d:", text, code);
         pass_on(j->errors);
@@ -155,9 +155,10 @@ static void reap(pool *p) {
         job *j = &p->jobs[i];
         if (j->pid != pid) continue;
         j->pid = 0;
-        const int code = finish(p->s, j, status);
+        const int code = finish(p->s, j, status, interrupted || p->code);
         if (code == EXIT_USAGE || code == EXIT_LOAD) p->code = code;      /* no other would do better */
-        else if (code) p->s->failed++;
+        else if (code && !p->code) p->s->failed++;
+        else if (code) {}                    /* stopped by us */
         else tell(p->s, j, ++p->done, p->todo, now_s() - p->began);
         return;
     }

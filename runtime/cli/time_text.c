@@ -1,6 +1,5 @@
 /* time_text.c: see time_text.h. */
 #include "cli/time_text.h"
-#include "store/number.h"
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -57,7 +56,5 @@ bool time_parse(const char *text, const nima_model *m, nima_time *time, char *er
 }
 
 void time_write(nima_time t, const nima_model *m, char *text, size_t room) {
-    char number[NUMBER_ROOM];
-    number_double((double)t / time_ticks_per_unit(m), number);
-    snprintf(text, room, "%s %s", number, time_unit(m));
+    snprintf(text, room, "%.8g %s", (double)t / time_ticks_per_unit(m), time_unit(m));
 }

@@ -198,7 +198,6 @@ static void ask(nima_run *r, uint32_t operation) {
     while (!r->failed && k->parts_missing) cluster_pump(r, true);
 }
 
-void cluster_sample(nima_run *r) { ask(r, OPERATION_SAMPLE); }
 
 void cluster_row(nima_run *r, const double *row) {
     const wire_message m = { .kind = WIRE_CONTROL, .control = { .operation = OPERATION_ROW,
@@ -206,14 +205,16 @@ void cluster_row(nima_run *r, const double *row) {
     for (uint32_t d = 1; d < r->cluster->count && !r->failed; d++) cluster_send(r, d, &m);
 }
 
-void cluster_status(nima_run *r, nima_time *last_event, bool *pending) {
+static void ask_status(nima_run *r, uint32_t operation, nima_time *last_event, bool *pending) {
     cluster *k = r->cluster;
-    k->last_event = window_last_event(r);
-    k->pending = window_pending(r);
-    ask(r, OPERATION_STATUS);
+    k->last_event = *last_event;
+    k->pending = *pending;
+    ask(r, operation);
     *last_event = k->last_event;
     *pending = k->pending;
 }
+void cluster_sample(nima_run *r, nima_time *last_event, bool *pending) { ask_status(r, OPERATION_SAMPLE, last_event, pending); }
+void cluster_status(nima_run *r, nima_time *last_event, bool *pending) { ask_status(r, OPERATION_STATUS, last_event, pending); }
 
 void cluster_collect(nima_run *r) {
     cluster *k = r->cluster;
@@ -245,7 +246,7 @@ nima_err cluster_follow(nima_run *r) {
             const uint32_t operation = k->operation;
             k->operation = 0;
             if (operation == OPERATION_SAMPLE) gather_send_sums(r);
-            else if (operation == OPERATION_STATUS) gather_send_status(r);
+            if (operation == OPERATION_SAMPLE || operation == OPERATION_STATUS) gather_send_status(r);
             else if (operation == OPERATION_COLLECT) gather_send_all(r);
             else if (operation == OPERATION_ROW) continue;
             else break;                      /* the end */

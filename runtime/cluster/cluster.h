@@ -16,10 +16,10 @@ nima_err cluster_open(nima_run *, const nima_options *, char *error, size_t room
 void cluster_close(nima_run *);              /* leader: ends all followers */
 void cluster_begin_window(nima_run *);       /* leader: grants [r->net, r->until); returns when what is awaited has come */
 void cluster_end_window(nima_run *);         /* sends and reports; leader: sets net, halt_at and failures of all */
-void cluster_sample(nima_run *);             /* leader: brings the sums of all shards up to date */
+void cluster_sample(nima_run *, nima_time *last_event, bool *pending);   /* leader: brings the sums of all shards up to date; as status */
 void cluster_row(nima_run *, const double *row);   /* leader: tells the others what was sampled */
 void cluster_collect(nima_run *);            /* leader: copies all agents and counters here; they then read like its own */
-/* Leader: of all dispatchers: time of the last event, -1 if none; whether anything is pending. */
+/* Leader: time of the last event, -1 if none, and whether anything is pending: in, of this dispatcher; out, of all. */
 void cluster_status(nima_run *, nima_time *last_event, bool *pending);
 nima_err cluster_follow(nima_run *);         /* follower: until the leader ends the run */
 void cluster_summary(const nima_run *, char *text, size_t room);   /* where the time went */

@@ -8,13 +8,12 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static _Thread_local context *current;
-enum { STACK_BYTES = 1 << 16 };
+enum { STACK_BYTES = FAILURE_STACK_BYTES };
 
 context *failure_current(void) { return current; }
 
@@ -112,15 +111,16 @@ void failure_guard(bool on) {
 #endif
 }
 
-void failure_thread(context *c) {
+void failure_enter(context *c, failure_before *before) {
+    const stack_t own = { .ss_sp = c->signal_stack, .ss_size = STACK_BYTES };
+    before->context = current;
     current = c;
-    static _Thread_local bool done;
-    if (done || !c) return;
-    void *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (stack == MAP_FAILED) return;
-    const stack_t s = { .ss_sp = stack, .ss_size = STACK_BYTES };
-    sigaltstack(&s, NULL);
-    done = true;
+    sigaltstack(c->signal_stack ? &own : NULL, &before->stack);
+}
+
+void failure_leave(const failure_before *before) {
+    sigaltstack(&before->stack, NULL);
+    current = before->context;
 }
 
 void failure_collect(nima_run *r) {

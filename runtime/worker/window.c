@@ -181,22 +181,12 @@ bool window_pending(nima_run *r) {
     return false;
 }
 
-static void status(nima_run *r, nima_time *last, bool *pending) {
-    if (r->cluster && !r->failed) cluster_status(r, last, pending);
-    else {
-        *last = window_last_event(r);
-        *pending = window_pending(r);
-    }
-}
-
-/* Rows of all sample times before `end` at which everything is done, given that the next event is at r->net. */
+/* Rows of all sample times before `end` at which everything is done, given that the next event is not before r->net. Once nothing is
+ * pending, only up to the last event. */
 static void samples(nima_run *r, nima_time end) {
-    nima_time last = NIMA_FOREVER;           /* asked for only once nothing is left */
-    bool pending;
     while (r->engine.sample && !r->failed && r->next_sample < end && r->next_sample < r->net && r->next_sample < r->halt_at) {
-        if (r->net == NIMA_FOREVER && last == NIMA_FOREVER) status(r, &last, &pending);
-        if (r->next_sample > last) return;
         const nima_time tick = r->next_sample;
+        if (!sample_gather(r, tick)) return;
         r->next_sample = tick > NIMA_FOREVER - r->engine.sample ? NIMA_FOREVER : tick + r->engine.sample;
         sample_row(r, tick);
     }
@@ -220,8 +210,14 @@ static nima_time end_of(const nima_run *r, nima_time until) { return until < r->
 static nima_err leave(nima_run *r, nima_time until, bool stopped) {
     nima_time last;
     bool pending;
-    status(r, &last, &pending);
+    last = window_last_event(r);
+    pending = window_pending(r);
+    if (r->cluster && !r->failed) cluster_status(r, &last, &pending);
     r->last_event = last;
+    r->exhausted = !pending;
+    r->reached = until != NIMA_FOREVER && !stopped ? until : r->exhausted ? last + 1 : r->from;
+    r->frontier = until != NIMA_FOREVER && !stopped ? until : r->from + (r->windows > 0);
+    if (r->frontier <= last) r->frontier = last + 1;
     r->now = !stopped && until != NIMA_FOREVER && pending ? until : last < 0 ? 0 : last;
     if (stopped && r->net != NIMA_FOREVER && r->from > r->now) r->now = r->from;
     sample_logs(r);
@@ -235,6 +231,7 @@ static nima_err leave(nima_run *r, nima_time until, bool stopped) {
 
 nima_err window_advance(nima_run *r, nima_time until) {
     if (r->failed) return r->failure.code;
+    if (until <= r->reached) return NIMA_OK;
     r->wall_from = team_clock();
     atomic_store(&r->shown_until, until);
     atomic_store(&r->shown_running, true);
@@ -255,10 +252,11 @@ nima_err window_advance(nima_run *r, nima_time until) {
 
 nima_err window_step(nima_run *r) {
     if (r->failed) return r->failure.code;
+    const nima_time end = end_of(r, r->default_until);
+    if (r->net >= end) return window_advance(r, end);
     r->wall_from = team_clock();
     r->step_mode = true;
-    samples(r, r->halt_at);
-    if (!r->failed && r->net < r->halt_at) window(r);
-    const nima_err code = leave(r, NIMA_FOREVER, false);
-    return code;
+    samples(r, end);
+    if (!r->failed && r->net < end_of(r, end)) window(r);
+    return leave(r, NIMA_FOREVER, false);
 }
