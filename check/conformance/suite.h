@@ -1,8 +1,16 @@
-/* suite.h: what the tests of transport/ share: one main, in which `NAME` of the environment selects suites by ctest. */
+/* suite.h: what the tests of transport/ share: how tests are added and run. CK_RUN_CASE=NAME in the environment runs one. */
 #ifndef CONFORMANCE_SUITE_H
 #define CONFORMANCE_SUITE_H
 #include <check.h>
 #include <stdlib.h>
+
+/* One test, run for _i = 0 to loops - 1, as a case of its own. */
+static inline void suite_add(Suite *suite, const char *name, const TTest *test, int loops) {
+    TCase *cases = tcase_create(name);
+    tcase_set_timeout(cases, 60);
+    tcase_add_loop_test(cases, test, 0, loops);
+    suite_add_tcase(suite, cases);
+}
 
 /* Runs one suite in this process (NNG must not be forked), or each test in its own where forks is set. */
 static inline int suite_run(Suite *suite, int forks) {
