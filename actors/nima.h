@@ -146,9 +146,9 @@ nima_rng nima_stream(const nima *, const char *name);        /* run-wide, by nam
 uint32_t nima_bits32(nima_rng *);                            /* 1 draw */
 double nima_uniform(nima_rng *);                             /* [0, 1), 53 bits; 2 draws */
 uint64_t nima_below(nima_rng *, uint64_t n);                 /* 0 .. n-1, n > 0; 1 draw if n < 2^32, else 2; more if rejected */
-bool nima_chance(nima_rng *, double p);                      /* 1 draw (a second in 2^-32 of cases) */
-double nima_exponential(nima_rng *, double mean);            /* ziggurat: 2 draws in 98 % of cases */
-double nima_normal(nima_rng *, double mean, double sd);      /* ziggurat: 2 draws in 98 % of cases */
+bool nima_chance(nima_rng *, double p);                      /* 1 draw, for any p (a second in 2^-32 of cases) */
+double nima_exponential(nima_rng *, double mean);            /* ziggurat: 2 draws in 98 % of cases, else 4, 8 .. more */
+double nima_normal(nima_rng *, double mean, double sd);      /* ziggurat: 2 draws in 98 % of cases, else 4, 8 .. more */
 double nima_gamma(nima_rng *, double shape, double scale);
 uint64_t nima_poisson(nima_rng *, double mean);
 uint64_t nima_binomial(nima_rng *, uint64_t n, double p);
