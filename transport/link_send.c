@@ -13,16 +13,22 @@ void link_on_sent(void *arg) {
     if (atomic_exchange(&l->wants_room, 0)) link_wake(l);
 }
 
-static bool room(link_end *l, size_t bytes, bool control) {
+/* A slot for a frame of so many bytes; NULL: no room. Callbacks may run late and out of order, so any free slot will do: the
+ * order on the socket is that of the calls. */
+static link_send_slot *find_room(link_end *l, size_t bytes, bool control) {
     const uint32_t frames = atomic_load(&l->waiting_frames), waiting = atomic_load(&l->waiting_bytes);
-    if (atomic_load(&l->send[l->send_next % l->send_slots].busy)) return false;
-    if (control) return true;
-    return frames < l->options.window_frames && (frames == 0 || waiting + bytes <= l->options.window_bytes);
+    if (!control && (frames >= l->options.window_frames || (frames && waiting + bytes > l->options.window_bytes))) return NULL;
+    for (uint32_t i = 0; i < l->send_slots; i++) {
+        link_send_slot *slot = &l->send[l->send_next++ % l->send_slots];
+        if (!atomic_load(&slot->busy)) return slot;
+    }
+    return NULL;
 }
 
 /* Memory in: header, body, tag; only header and body are used where nothing is sealed. FULL leaves the message alone. */
 transport_err link_put(link_end *l, nng_msg *message, size_t bytes, bool control) {
-    if (!room(l, bytes, control)) return TRANSPORT_FULL;
+    link_send_slot *slot = find_room(l, bytes, control);
+    if (!slot) return TRANSPORT_FULL;
     const bool handshake = l->state != LINK_UP;
     const uint64_t counter = handshake ? 0 : ++l->out_counter;
     const bool seals = l->sealed && !handshake;
@@ -32,7 +38,6 @@ transport_err link_put(link_end *l, nng_msg *message, size_t bytes, bool control
     nng_msg_chop(message, nng_msg_len(message) - length);
     memcpy(at, &counter, sizeof counter);
     if (seals) seal_frame(&l->seal_out, counter, at + LINK_FRAME_HEADER, bytes);
-    link_send_slot *slot = &l->send[l->send_next++ % l->send_slots];
     slot->bytes = (uint32_t)bytes;
     atomic_store(&slot->busy, 1);
     atomic_fetch_add(&l->waiting_frames, 1);
