@@ -105,8 +105,10 @@ static void __attribute__((noinline)) check_promise(context *c, nima_id to, nima
         if (slot >= h->slots || a->generation != id_generation(to) || !(a->flags & (AGENT_ALIVE | AGENT_EXPECTED))) return;
         if (shard_group(h, c->engine, slot) == shard_group(h, c->engine, id_slot(c->me.self))) return;
     }
-    fail(c, NIMA_E_MODEL, "%s to agent %016llx of another group with delay %lld, below the model's lookahead of %lld", type_name(c, type),
-         (unsigned long long)to.bits, (long long)delay, (long long)c->engine->lookahead);
+    char name[80];
+    c->engine->name(c->engine->run, to, name, sizeof name);
+    fail(c, NIMA_E_MODEL, "%s to %s, of another group, with delay %lld, below the model's lookahead of %lld", type_name(c, type), name,
+         (long long)delay, (long long)c->engine->lookahead);
 }
 
 static void __attribute__((noinline, noreturn)) bad_send(context *c, nima_id to, nima_time delay, uint32_t type, uint32_t bytes) {

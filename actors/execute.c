@@ -29,13 +29,12 @@ static void __attribute__((noinline)) dead_letter(context *c, const nima_mail *m
     h->last_event = h->now;
     count_type(c, &c->dead, m->type, 1);
     if (c->engine->dead_letters == 0) return;
-    const char *name = c->engine->message_names[m->type];
+    const char *type = c->engine->message_names[m->type];
+    char name[80];
+    c->engine->name(c->engine->run, (nima_id){ (uint64_t)h->number << 44 | m->receiver }, name, sizeof name);
     c->me.self = m->sender;                  /* for the log's order and the failure's place */
-    if (c->engine->dead_letters == 1)
-        nima_log(&c->me, NIMA_WARNING, "dead letter: %s for agent %016llx", name ? name : "message",
-                 (unsigned long long)(((uint64_t)h->number << 44) | m->receiver));
-    else fail(c, NIMA_E_MODEL, "dead letter: %s for agent %016llx, which is not alive", name ? name : "message",
-              (unsigned long long)(((uint64_t)h->number << 44) | m->receiver));
+    if (c->engine->dead_letters == 1) nima_log(&c->me, NIMA_WARNING, "dead letter: %s for %s, which is not alive", type ? type : "message", name);
+    else fail(c, NIMA_E_MODEL, "dead letter: %s for %s, which is not alive", type ? type : "message", name);
 }
 
 static bool __attribute__((noinline)) alarm_cancelled(context *c, const nima_mail *m) {

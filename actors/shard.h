@@ -73,6 +73,7 @@ typedef struct engine {
     memory memory;
     const nima_model *model;
     struct nima_run *run;
+    void (*name)(const struct nima_run *, nima_id, char *text, size_t room);   /* runtime's: an agent's, for messages */
     const double *(*reported)(const struct engine *, nima_time at_most);   /* runtime's: the last row not after it, or NULL */
     void (*deliver)(context *, const nima_behavior *, bool starts);      /* tracing, or NULL */
 } engine;

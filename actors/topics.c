@@ -49,7 +49,7 @@ static topic *new_topic(context *c, uint32_t family, uint64_t key) {
     topics *all = &c->shard->topics;
     if (!all->first_free && all->count == all->room) {
         drop_empty(c);
-        if (all->free < all->count / 2)
+        if (!all->first_free || all->free < all->count / 2)
             all->topics = memory_grow(MEM(c), all->topics, &all->room, all->count + 1, sizeof *all->topics, "topics");
     }
     size_t i = all->count;
@@ -75,7 +75,7 @@ void topics_change(context *c, uint32_t family, uint64_t key, bool subscribe) {
     if (subscribe && !place) {
         if (t->count == t->room) {
             topics_drop_dead(c, t);
-            if (t->count >= t->room / 2)
+            if (t->count == t->room || t->count >= t->room / 2)
                 t->subscribers = memory_grow(MEM(c), t->subscribers, &t->room, t->count + 1u, sizeof *t->subscribers, "subscribers");
         }
         *map_put(&all->members, MEM(c), member_key(t, id)) = t->count;

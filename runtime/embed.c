@@ -126,6 +126,7 @@ static nima_err open_run(nima_run *r, const nima_options *o, char *error, size_t
     e->dead_letters = (uint32_t)r->tuning.dead_letters;
     e->fingerprint = !o->no_fingerprint;
     e->reported = reported;
+    e->name = run_agent_name;
     e->deliver = r->tuning.on_delivery ? deliver : NULL;
     e->watched = e->deliver || e->dirty >= 0;
     pthread_mutex_init(&r->deliver_lock, NULL);

@@ -68,7 +68,7 @@ static double events_per_s(const run_record *r) {
 static void write_outcome(json *j, const run_record *r) {
     const nima_summary *s = &r->summary;
     json_uint(j, "threads", s->threads);
-    json_uint(j, "dispatchers", 1);
+    json_uint(j, "dispatchers", r->request->tuning.dispatchers ? r->request->tuning.dispatchers : 1);
     json_uint(j, "shards", s->shards);
     json_uint(j, "agents", s->agents);
     json_uint(j, "events", s->events);

@@ -10,6 +10,7 @@ static const char run_help[] =
     "  --until T              end of virtual time; the model's own\n"
     "  --warmup T             tallies and levels begin here; 0\n"
     "  --threads N            workers; one a core\n"
+    "  --dispatchers N        processes that share the run, each with its own workers; 1\n"
     "  --no-pin               do not bind workers to cores\n"
     "  --speed X              units of virtual time per second of wall time; as fast as it goes\n"
     "  --out DIR              the run folder, new or empty; runs/<model>-<time>-s<seed>\n"

@@ -2,6 +2,7 @@
 #include "cli/report.h"
 #include "cli/cli.h"
 #include "cli/time_text.h"
+#include "cluster/cluster.h"
 #include "monitor/progress.h"
 #include "store/number.h"
 #include <stdlib.h>
@@ -55,6 +56,9 @@ void report_summary(const run_record *r, FILE *to) {
     if (!*r->message) results(r->run, to);
     fprintf(to, "%llu agents, %s events in %.3g s, %s events/s on %u worker%s\n", (unsigned long long)s->agents, events, s->wall_s,
             rate, s->threads, s->threads == 1 ? "" : "s");
+    char split[400];
+    cluster_summary(r->run, split, sizeof split);
+    if (*split) fprintf(to, "%u dispatchers: %s\n", r->request->tuning.dispatchers, split);
     by_type(r, "dead letters", s->dead_letters, run_dead_letters_of, to);
     by_type(r, "left unread", s->unread, run_unread_of, to);
     if (!r->request->options.no_fingerprint) fprintf(to, "fingerprint %016llx\n", (unsigned long long)s->fingerprint);

@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { RUN_OUT = REQUEST_OWN, RUN_SPEED, RUN_LOG, RUN_FINGERPRINT, RUN_JSON, RUN_TRACE, RUN_BREAK, RUN_HELP };
+enum { RUN_OUT = REQUEST_OWN, RUN_SPEED, RUN_LOG, RUN_FINGERPRINT, RUN_JSON, RUN_TRACE, RUN_BREAK, RUN_DISPATCHERS, RUN_HELP };
 static const struct option long_options[] = { REQUEST_LONG, { "out", required_argument, NULL, RUN_OUT },
     { "speed", required_argument, NULL, RUN_SPEED }, { "log", required_argument, NULL, RUN_LOG },
     { "fingerprint", no_argument, NULL, RUN_FINGERPRINT }, { "json", no_argument, NULL, RUN_JSON },
     { "trace", required_argument, NULL, RUN_TRACE }, { "break", required_argument, NULL, RUN_BREAK },
-    { "help", no_argument, NULL, RUN_HELP }, { NULL, 0, NULL, 0 } };
+    { "dispatchers", required_argument, NULL, RUN_DISPATCHERS }, { "help", no_argument, NULL, RUN_HELP }, { NULL, 0, NULL, 0 } };
 
 typedef struct { request request; const char *out, *trace, *break_at; bool fingerprint, json, help; char command[8192]; } run_options;
 
@@ -38,6 +38,13 @@ static int log_option(request *r, const char *value) {
     return cli_usage("run", "--log %s: expected error, warning, info or debug", value);
 }
 
+static int dispatchers_option(request *r, const char *value) {
+    uint64_t n;
+    if (!cli_uint(value, &n) || n < 1 || n > 63) return cli_usage("run", "--dispatchers %s: expected 1 to 63", value);
+    r->tuning.dispatchers = (unsigned)n;
+    return EXIT_GOOD;
+}
+
 static int read_options(int argc, char **argv, run_options *o) {
     request *r = &o->request;
     snprintf(o->command, sizeof o->command, "nima");
@@ -52,6 +59,7 @@ static int read_options(int argc, char **argv, run_options *o) {
         case RUN_JSON: o->json = true; code = EXIT_GOOD; break;
         case RUN_TRACE: o->trace = optarg; code = EXIT_GOOD; break;
         case RUN_BREAK: o->break_at = optarg; code = EXIT_GOOD; break;
+        case RUN_DISPATCHERS: code = dispatchers_option(r, optarg); break;
         case RUN_HELP: o->help = true; code = EXIT_GOOD; break;
         default: if (code < 0) return cli_bad_option("run", argv, option);
         }
@@ -61,6 +69,8 @@ static int read_options(int argc, char **argv, run_options *o) {
     if (optind == argc && !o->help) return cli_usage("run", "which model?");
     if (o->trace && o->break_at) return cli_usage("run", "--trace and --break: one at a time");
     r->name = argv[optind];
+    const unsigned dispatchers = r->tuning.dispatchers, cores = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+    if (dispatchers > 1 && !r->options.threads) r->options.threads = cores > dispatchers ? cores / dispatchers : 1;
     r->options.no_fingerprint = !o->fingerprint && !o->json;
     return EXIT_GOOD;
 }
@@ -109,7 +119,8 @@ static int exit_code(nima_err error) {
 
 static void warn_of_crowding(const request *r) {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    if ((long)r->options.threads > cores) cli_say("%u workers on %ld cores: they will wait for each other", r->options.threads, cores);
+    const unsigned dispatchers = r->tuning.dispatchers ? r->tuning.dispatchers : 1, workers = r->options.threads * dispatchers;
+    if ((long)workers > cores) cli_say("%u workers on %ld cores: they will wait for each other", workers, cores);
 }
 
 static nima_err drive(run_options *o, run_record *record, console *c, trace *t) {
