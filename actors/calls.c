@@ -384,6 +384,7 @@ void nima_log(nima *me, int level, const char *format, ...) {
     va_start(args, format);
     va_copy(again, args);
     const int length = vsnprintf(NULL, 0, format, args);
+    if (length >= 0) memory_count(MEM(c), length + 1, "log");
     char *text = length < 0 ? NULL : malloc((size_t)length + 1);
     if (!text) fail(c, NIMA_E_MEMORY, "no memory for a line of the log");
     vsnprintf(text, (size_t)length + 1, format, again);

@@ -225,7 +225,7 @@ static void __attribute__((noinline)) more_slots(context *c) {
     memset(c->summary + had_summary, 0, (c->summary_room - had_summary) * sizeof *c->summary);
 }
 static inline void ensure_slots(context *c) {
-    if (__builtin_expect(c->shard->slots > c->heads_room, 0)) more_slots(c);
+    if (__builtin_expect(c->shard->slots >= c->heads_room, 0)) more_slots(c);   /* there is some, even for no slots */
 }
 
 /* After a failure: nothing of the abandoned step stays behind. */

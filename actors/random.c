@@ -5,7 +5,7 @@
  * and floor are exact anywhere. The tables are computed with SLEEF too, once, when the library is loaded.
  *
  * All methods are exact up to rounding. Each function says how many draws it takes. Arguments out of their range
- * give the nearest case that has a meaning (a chance below 0 never happens, a mean below 0 is 0), without a draw. */
+ * give the nearest case that has a meaning (a chance below 0 never happens, a mean below 0 is 0). */
 #include "random.h"
 #include <math.h>
 #include <sleef.h>

@@ -20,11 +20,12 @@ uint64_t *map_find(const map *m, uint64_t key) {
 uint64_t *map_put(map *m, memory *mem, uint64_t key) {
     if (2 * (m->count + 1) > m->room) {
         map grown = { NULL, m->room ? 2 * m->room : 64, m->count };
-        memory_count(mem, (int64_t)((grown.room - m->room) * sizeof *m->slots), "tables of a shard");
+        memory_count(mem, (int64_t)(grown.room * sizeof *m->slots), "tables of a shard");   /* both, for a while */
         grown.slots = calloc(grown.room, sizeof *grown.slots);
         if (!grown.slots) { mem->exhausted(mem->arg, grown.room * sizeof *m->slots, "tables of a shard"); abort(); }
         for (size_t i = 0; i < m->room; i++)
             if (m->slots[i][0]) memcpy(map_slot(&grown, m->slots[i][0]), m->slots[i], sizeof *m->slots);
+        memory_count(mem, -(int64_t)(m->room * sizeof *m->slots), "");
         free(m->slots);
         *m = grown;
     }

@@ -121,6 +121,7 @@ void sample_logs(nima_run *r) {
             if (r->tuning.on_log) r->tuning.on_log(r->tuning.on_log_arg, line);
             free(line);
         }
+        memory_count(&r->engine.memory, -(int64_t)(strlen(l->text) + 1), "");
         free(l->text);
     }
     free(all);

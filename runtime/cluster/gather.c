@@ -58,6 +58,7 @@ void gather_send_log(nima_run *r) {
             const line_head head = { l->time, l->agent, l->step, l->line, l->level, (uint32_t)strlen(l->text) + 1 };
             add(r, &b, &head, sizeof head);
             add(r, &b, l->text, head.bytes);
+            memory_count(&r->engine.memory, -(int64_t)head.bytes, "");
             free(l->text);
             if (b.bytes > PIECE) ship(r, PART_LOG, 0, &b);
         }
@@ -127,6 +128,7 @@ static void take_log(nima_run *r, const wire_result *m) {
         memcpy(&head, at, sizeof head);
         at += sizeof head;
         if (head.bytes == 0 || head.bytes > (size_t)(end - at) || at[head.bytes - 1]) { cluster_fail(r, "lines of no log"); return; }
+        memory_count(&r->engine.memory, head.bytes, "log");
         char *text = strdup(at);
         if (!text) { cluster_fail(r, "no memory for the log"); return; }
         c->lines = memory_grow(&r->engine.memory, c->lines, &c->line_room, c->line_count + 1, sizeof *c->lines, "log");
