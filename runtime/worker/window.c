@@ -104,11 +104,11 @@ static void window(nima_run *r) {
     failure_collect(r);
 }
 
-void window_follow(nima_run *r, nima_time from, uint32_t from_step, nima_time until) {
+void window_follow(nima_run *r, nima_time from, uint32_t from_step, nima_time until, bool one_step) {
     r->net = from;
     r->net_step = from_step;
     r->until = until;
-    r->step_mode = !r->engine.local_steps;
+    r->step_mode = one_step;
     own_window(r);
 }
 
@@ -258,5 +258,6 @@ nima_err window_step(nima_run *r) {
     r->step_mode = true;
     samples(r, end);
     if (!r->failed && r->net < end_of(r, end)) window(r);
+    samples(r, end);
     return leave(r, NIMA_FOREVER, false);
 }
