@@ -142,6 +142,21 @@ void team_phase(team *t, team_fn *fn, void *arg, uint32_t items) {
         await_change(t, &t->arrived, n, &t->waiting);
 }
 
+/* The machine's topology, read once a process (it takes milliseconds) and kept; NULL: cannot be read. */
+static hwloc_topology_t topology;
+static void read_topology(void) {
+    if (hwloc_topology_init(&topology)) return;
+    if (hwloc_topology_load(topology)) {
+        hwloc_topology_destroy(topology);
+        topology = NULL;
+    }
+}
+static hwloc_topology_t machine(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_topology);
+    return topology;
+}
+
 team *team_new(unsigned threads, unsigned first, unsigned all, bool pin, void (*enter)(void *, unsigned), void *arg, char *error, size_t room) {
     team *t = aligned_alloc(LINE, sizeof *t);
     if (!t) { snprintf(error, room, "no memory for workers"); return NULL; }
@@ -153,7 +168,7 @@ team *team_new(unsigned threads, unsigned first, unsigned all, bool pin, void (*
     t->enter = enter;
     t->enter_arg = arg;
     t->handles = calloc(t->threads, sizeof *t->handles);
-    if (t->pin && (hwloc_topology_init(&t->topology) || hwloc_topology_load(t->topology))) t->pin = false;
+    if (t->pin && !(t->topology = machine())) t->pin = false;
     if (t->pin) {
         t->before = hwloc_bitmap_alloc();
         hwloc_get_cpubind(t->topology, t->before, HWLOC_CPUBIND_THREAD);
@@ -184,7 +199,6 @@ void team_free(team *t) {
     if (t->pin) {
         hwloc_set_cpubind(t->topology, t->before, HWLOC_CPUBIND_THREAD);
         hwloc_bitmap_free(t->before);
-        hwloc_topology_destroy(t->topology);
     }
     free(t->handles);
     free(t);
