@@ -6,8 +6,9 @@ cd "$(dirname "$0")/../.."
 # shellcheck disable=SC2016  # Perl expands it
 declared=$({ find actors transport gpu runtime -name '*.[ch]' -print0 2>/dev/null || true; } | xargs -0 perl -ne '
     s{/\*.*?(\*/|$)}{}g;
-    while (/(?:_Atomic\s+[\w]+|pthread_(?:mutex|cond|rwlock)_t)\s+((?:\*?\w+(?:\[[^\]]*\])?\s*,\s*)*\*?\w+(?:\[[^\]]*\])?)\s*[;=]/g) {
+    while (/(?:_Atomic(?:\s+\w+|\([^)]*\))|pthread_(?:mutex|cond|rwlock)_t)\s+((?:\*?\w+(?:\[[^\]]*\])?\s*,\s*)*\*?\w+(?:\[[^\]]*\])?)\s*([;=])/g) {
         my $file = $ARGV;
+        next if $2 eq "=" && substr($1, 0, 1) eq "*";     # a pointer to one that is declared elsewhere
         print map { s/\[.*//; s/\W//g; "$file $_\n" } split /,/, $1;
     }')
 [[ $declared ]] || { echo "no atomic found: wrong folder?"; exit 1; }
