@@ -8,7 +8,7 @@ wrong=0
 for document in docs/message_path.md docs/concurrency.md; do
     # shellcheck disable=SC2016  # the backticks are what is looked for
     while IFS= read -r name; do
-        grep -rqwF --include='*.[ch]' -- "$name" actors runtime || { echo "$document names $name, which is nowhere"; wrong=1; }
+        grep -rqwF --include='*.[ch]' -- "$name" actors runtime transport || { echo "$document names $name, which is nowhere"; wrong=1; }
     done < <(grep -oP '`\K[a-z]+(_[a-z]+)+(?=`)' "$document" | grep -v '^call_' | sort -u)
 done
 while IFS= read -r name; do
