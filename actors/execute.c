@@ -301,7 +301,7 @@ static inline void walk(context *c) {
     c->link_count = 0;
 }
 
-/* ---- births from elsewhere and publications: before any agent of their (time, step) ---- */
+/* ---- births from elsewhere, publications, mail to slots yet unused: before any agent of their (time, step) ---- */
 static void note_special(context *c, nima_mail *m) {
     c->special = room(c, c->special, &c->special_room, c->special_count + 1u, sizeof *c->special);
     c->special[c->special_count++] = m;
@@ -339,13 +339,19 @@ static void specials(context *c) {
         ensure_links(c, 1);
         link_mail(c, id_slot(id), m);
     }
-    for (uint32_t i = births; i < c->special_count; i++) expand(c, c->special[i]);
+    for (uint32_t i = births; i < c->special_count; i++) {
+        nima_mail *m = c->special[i];
+        if (m->kind == RECORD_PUBLICATION) { expand(c, m); continue; }
+        ensure_links(c, 1);                  /* for a slot that was new a moment ago, or is nobody's */
+        link_mail(c, (uint32_t)m->receiver & (SLOTS_MAX - 1), m);
+    }
     c->special_count = 0;
 }
 
 static inline void sort_in(context *c, nima_mail *m) {
-    if (__builtin_expect(m->kind > RECORD_START, 0)) note_special(c, m);
-    else link_mail(c, (uint32_t)m->receiver & (SLOTS_MAX - 1), m);
+    const uint32_t slot = (uint32_t)m->receiver & (SLOTS_MAX - 1);
+    if (__builtin_expect(m->kind > RECORD_START || slot >= c->shard->slots, 0)) note_special(c, m);
+    else link_mail(c, slot, m);
 }
 
 /* ---- (time, 0) ---- */

@@ -55,6 +55,10 @@ void fail(context *c, nima_err code, const char *format, ...) {
     siglongjmp(c->escape, 1);
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define FAILURE_SIGNALS 0                    /* the sanitizer's own report says more */
+#else
+#define FAILURE_SIGNALS 1
 static void on_signal(int number, siginfo_t *info, void *frame) {
     (void)frame;
     context *c = current;
@@ -94,10 +98,11 @@ static void on_signal(int number, siginfo_t *info, void *frame) {
     siglongjmp(c->escape, 1);
 }
 
+#endif
+
 void failure_guard(bool on) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    (void)on;                                /* the sanitizer's own report says more */
-#else
+    (void)on;
+#if FAILURE_SIGNALS
     static struct sigaction before[5];
     static int users;
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -115,11 +120,11 @@ void failure_enter(context *c, failure_before *before) {
     const stack_t own = { .ss_sp = c->signal_stack, .ss_size = STACK_BYTES };
     before->context = current;
     current = c;
-    sigaltstack(c->signal_stack ? &own : NULL, &before->stack);
+    if (FAILURE_SIGNALS) sigaltstack(c->signal_stack ? &own : NULL, &before->stack);
 }
 
 void failure_leave(const failure_before *before) {
-    sigaltstack(&before->stack, NULL);
+    if (FAILURE_SIGNALS) sigaltstack(&before->stack, NULL);
     current = before->context;
 }
 
