@@ -10,9 +10,9 @@ NIMA_WORLD((bool, scatter), (uint64_t, tokens), (uint64_t, batch), (nima_pop, pl
            (nima_pop, senders))
 NIMA_MESSAGE(1, token, (uint64_t, left))                         /* how often it is still to be sent */
 
-static uint64_t share(const nima *me, uint64_t parts) {          /* of all messages, for one of equal parts */
+static uint64_t share(const nima *me, uint64_t part, uint64_t parts) {   /* of all messages, in parts as equal as can be */
     uint64_t all = (uint64_t)params_of(me)->messages;
-    return all / parts + (nima_index(me) % parts < all % parts);
+    return all / parts + (part < all % parts);
 }
 
 /* Passes tokens on, to its neighbor or to anyone. */
@@ -27,7 +27,7 @@ static void pass_on(nima *me, uint64_t left) {
 static void player_start(nima *me, player *self) {
     (void)self;
     uint64_t tokens = world_of(me)->tokens, players = world_of(me)->players.count;
-    for (uint64_t i = nima_index(me); i < tokens; i += players) pass_on(me, share(me, tokens));
+    for (uint64_t i = nima_index(me); i < tokens; i += players) pass_on(me, share(me, i, tokens));
 }
 static void player_update(nima *me, player *self) {
     NIMA_EACH(me, m) {
@@ -55,7 +55,7 @@ static void send_batch(nima *me, sender *self) {
     for (; batch > 0 && self->left > 0; batch--) token_send(me, counter, 0, self->left--);
 }
 static void sender_start(nima *me, sender *self) {
-    self->left = share(me, world_of(me)->senders.count);
+    self->left = share(me, nima_index(me), world_of(me)->senders.count);
     send_batch(me, self);
 }
 static void sender_update(nima *me, sender *self) {
