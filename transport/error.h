@@ -35,6 +35,11 @@ typedef enum {
 
 typedef struct { char text[320]; } transport_fault;          /* always ends with NUL */
 
+/* Where links and publishers say what is no error but should be known. Called on any thread, from inside: must be quick, and must
+ * not call back. */
+typedef enum { TRANSPORT_NOTE, TRANSPORT_WARNING, TRANSPORT_ALARM } transport_level;
+typedef void transport_log(void *arg, transport_level, const char *text);
+
 const char *transport_error_text(transport_err);
 
 /* Returns err; writes the formatted text to fault unless that is NULL. */

@@ -1,5 +1,6 @@
 /* link.c: making, waiting for and closing a link end; see link.h. */
 #include "link_private.h"
+#include "nng_close.h"
 #include <assert.h>
 #include <errno.h>
 #include <nng/protocol/pair0/pair.h>
@@ -24,7 +25,7 @@ void link_wake(link_end *l) {
     if (!atomic_exchange(&l->signaled, 1) && write(l->fd, &one, sizeof one) < 0) abort();   /* cannot be full: it is 0 or 1 */
 }
 
-void link_say(link_end *l, link_level level, const char *format, ...) {
+void link_say(link_end *l, transport_level level, const char *format, ...) {
     char text[512];
     va_list arguments;
     va_start(arguments, format);
@@ -139,7 +140,7 @@ static transport_err choose_seal(link_end *l, transport_fault *fault) {
     if (l->sealed || l->backend->is_private) return TRANSPORT_OK;
     if (!o->insecure)
         return transport_fail(fault, TRANSPORT_INSECURE, "link of %s at %s: no key, and others can reach this address", l->self, l->url);
-    link_say(l, LINK_ALARM, "INSECURE: the link of %s at %s is neither encrypted nor authenticated; anybody who reaches it can read, "
+    link_say(l, TRANSPORT_ALARM, "INSECURE: the link of %s at %s is neither encrypted nor authenticated; anybody who reaches it can read, "
              "forge and stop this run", l->self, l->url);
     return TRANSPORT_OK;
 }
@@ -162,27 +163,11 @@ static void link_free(link_end *l) {
     free(l);
 }
 
-static void *close_sockets(void *arg) {
-    link_end *l = arg;
-    if (nng_socket_id(l->out) > 0) nng_close(l->out);
-    if (nng_socket_id(l->in) > 0) nng_close(l->in);
-    return NULL;
-}
-
-/* NNG 1.5 may hang in close. It does so on a thread of its own, which we leave behind with the link's memory if need be. */
 static void link_destroy(link_end *l) {
-    pthread_t thread;
-    struct timespec until;
+    const nng_socket sockets[2] = {l->out, l->in};
     link_pulse_remove(l);
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += LINK_CLOSE_MS / 1000;
-    if (pthread_create(&thread, NULL, close_sockets, l) != 0) close_sockets(l);
-    else if (pthread_timedjoin_np(thread, NULL, &until) != 0) {
-        pthread_detach(thread);
-        link_say(l, LINK_WARNING, "link of %s at %s: NNG does not close; left behind", l->self, l->url);
-        return;
-    }
-    link_free(l);
+    if (nng_close_guarded(sockets, 2, LINK_CLOSE_MS)) { link_free(l); return; }
+    link_say(l, TRANSPORT_WARNING, "link of %s at %s: NNG does not close; left behind", l->self, l->url);
 }
 
 static transport_err link_start(link_end **out, const link_options *o, bool dials, transport_fault *fault) {
@@ -293,7 +278,7 @@ transport_err link_close(link_end *l, uint32_t drain_ms, transport_fault *fault)
     transport_err err = TRANSPORT_OK;
     if (link_is_up(l) && drain_ms) err = drain(l, drain_ms, fault);
     if (l->late_frames)
-        link_say(l, LINK_NOTE, "link of %s and %s: %llu messages came while closing, and were not read", l->self, l->peer,
+        link_say(l, TRANSPORT_NOTE, "link of %s and %s: %llu messages came while closing, and were not read", l->self, l->peer,
                  (unsigned long long)l->late_frames);
     link_destroy(l);
     return err;

@@ -23,10 +23,6 @@
 
 typedef struct link_end link_end;
 
-typedef enum { LINK_NOTE, LINK_WARNING, LINK_ALARM } link_level;
-/* Any thread, inside the link: must be quick and must not call it. */
-typedef void link_log(void *arg, link_level, const char *text);
-
 typedef struct link_options {
     /* inproc://NAME   ipc:///DIRECTORY/NAME (the directory has mode 0700)   tcp://HOST:PORT[,PORT]   ws://HOST:PORT/PATH
      * A link over tcp takes two ports: PORT and PORT + 1 if only one is given. 0 (listener only): any free ones; link_address
@@ -44,7 +40,7 @@ typedef struct link_options {
     uint32_t slow_ms;                        /* FULL for so long is logged; 0: 1000 */
     uint32_t frame_max;                      /* bytes of a message; 0: 1 MiB; at most WIRE_FRAME_MAX */
     uint32_t window_frames, window_bytes;    /* 0: 32 frames, 16 MiB */
-    link_log *log; void *log_arg;            /* NULL: standard error */
+    transport_log *log; void *log_arg;            /* NULL: standard error */
 } link_options;
 
 typedef struct link_counters {

@@ -23,7 +23,7 @@ static void step_to(link_end *l, link_state state) {
 
 void link_throw_out(link_end *l, const char *why) {
     const int in = atomic_load(&l->pipe_in), out = atomic_load(&l->pipe_out);
-    link_say(l, LINK_WARNING, "link of %s at %s: connection closed: %s", l->self, l->place.address, why);
+    link_say(l, TRANSPORT_WARNING, "link of %s at %s: connection closed: %s", l->self, l->place.address, why);
     transport_fail(&l->fault, TRANSPORT_REFUSED, "%s", why);
     l->ignored_in = in;
     l->bound_in = l->bound_out = -1;         /* the pipes that were left behind; ask again only on others */
@@ -36,7 +36,7 @@ void link_throw_out(link_end *l, const char *why) {
 static void refuse(link_end *l, transport_err err, const char *why) {
     const wire_message m = {.kind = WIRE_REFUSE, .refuse = {err, wire_text_of(why)}};
     atomic_fetch_add(&l->strangers, 1);
-    link_say(l, LINK_WARNING, "link of %s at %s: refused: %s", l->self, l->place.address, why);
+    link_say(l, TRANSPORT_WARNING, "link of %s at %s: refused: %s", l->self, l->place.address, why);
     transport_fail(&l->fault, err, "%s", why);
     (void)link_put_message(l, &m);
     step_to(l, LINK_REFUSING);

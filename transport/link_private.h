@@ -96,7 +96,7 @@ struct link_end {
 int64_t link_now_ns(void);                   /* monotonic */
 int64_t link_wall_ns(void);
 void link_wake(link_end *);                  /* any thread */
-__attribute__((format(printf, 3, 4))) void link_say(link_end *, link_level, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void link_say(link_end *, transport_level, const char *format, ...);
 
 /* All below: with the lock held. */
 /* Ends the link; the text is completed with both ends' names. The first cause stays. */

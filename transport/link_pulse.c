@@ -23,7 +23,7 @@ static void look_at_slowness(link_end *l, int64_t now) {
     const int64_t since = l->full_logged_ns ? l->full_logged_ns : l->full_ns;
     if (now - since < (int64_t)l->options.slow_ms * (l->full_logged_ns ? 5000000 : 1000000)) return;
     l->full_logged_ns = now;
-    link_say(l, LINK_WARNING, "link of %s and %s: %s is slow to read: %u frames, %u bytes wait since %lld ms", l->self, l->peer, l->peer,
+    link_say(l, TRANSPORT_WARNING, "link of %s and %s: %s is slow to read: %u frames, %u bytes wait since %lld ms", l->self, l->peer, l->peer,
              atomic_load(&l->waiting_frames), atomic_load(&l->waiting_bytes), (long long)((now - l->full_ns) / 1000000));
 }
 
@@ -34,7 +34,7 @@ static void look_at(link_end *l, int64_t now) {
         link_end_with(l, TRANSPORT_ADDRESS, "its socket's file was taken away or replaced");
     const uint64_t strangers = atomic_load(&l->strangers);
     if (l->state == LINK_UP && strangers != l->strangers_logged)
-        link_say(l, LINK_WARNING, "link of %s and %s: another client was turned away", l->self, l->peer);
+        link_say(l, TRANSPORT_WARNING, "link of %s and %s: another client was turned away", l->self, l->peer);
     l->strangers_logged = strangers;
     if (l->state != LINK_UP) { link_wake(l); goto done; }       /* the owner sees to the handshake's timers */
     if (now - l->heartbeat_ns >= (int64_t)l->options.heartbeat_ms * 1000000) link_beat(l, now);

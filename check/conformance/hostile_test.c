@@ -241,12 +241,14 @@ static const struct { tap_action action; transport_err sealed, plain; } meddling
 
 START_TEST(meddler) {                        /* on the way: frames repeated, dropped, swapped, altered, injected */
     two_ends e;
-    tap up, down;
+    static tap up, down;                     /* their threads outlive the test */
     int ports[2];
     char url[64];
     const int way = _i & 1;
     const transport_err expected = way == SEALED ? meddling[_i / 2].sealed : meddling[_i / 2].plain;
-    start(&e, TCP, way);
+    ends_init(&e, TCP, way);
+    e.listener_options.hello_ms = e.dialer_options.hello_ms = 8000;     /* a tap serves one connection */
+    ends_listen(&e);
     link_ports(e.listener, ports);
     tap_start(&up, ports[0], meddling[_i / 2].action, 5);
     tap_start(&down, ports[1], TAP_PASS, 0);
@@ -278,10 +280,12 @@ END_TEST
 
 START_TEST(replayed_handshake) {             /* what a true peer once said, said again to a new listener with the same key */
     two_ends e, again;
-    tap up, down;
+    static tap up, down;
     int ports[2];
     char url[64];
-    start(&e, TCP, SEALED);
+    ends_init(&e, TCP, SEALED);
+    e.listener_options.hello_ms = e.dialer_options.hello_ms = 8000;
+    ends_listen(&e);
     link_ports(e.listener, ports);
     tap_start(&up, ports[0], TAP_PASS, 0);
     tap_start(&down, ports[1], TAP_PASS, 0);
@@ -298,7 +302,8 @@ START_TEST(replayed_handshake) {             /* what a true peer once said, said
     again.listener_options.hello_ms = 500;
     ends_listen(&again);
     link_ports(again.listener, ports);
-    tap replay = {.to = stranger_connect(ports[0])};
+    static tap replay;
+    replay.to = stranger_connect(ports[0]);
     const int other = stranger_connect(ports[1]);
     stranger_send(replay.to, pair_greeting, 8);
     stranger_send(other, pair_greeting, 8);

@@ -18,7 +18,7 @@ static const char *const transport_names[] = {"inproc", "ipc", "tcp", "ws"};
 
 typedef struct log_book { pthread_mutex_t lock; char text[1 << 16]; size_t used; } log_book;
 
-static inline void log_into(void *arg, link_level level, const char *text) {
+static inline void log_into(void *arg, transport_level level, const char *text) {
     log_book *book = arg;
     pthread_mutex_lock(&book->lock);
     const int n = snprintf(book->text + book->used, sizeof book->text - book->used, "%d %s\n", (int)level, text);
@@ -53,7 +53,7 @@ static inline void sleep_ms(long ms) {
     nanosleep(&t, NULL);
 }
 
-/* Options for both ends; a test may change them before ends_listen and ends_up. ws takes a port by the process's number. */
+/* Options for both ends; a test may change them before ends_listen and ends_up. */
 static inline void ends_init(two_ends *e, transport_kind kind, int way) {
     memset(e, 0, sizeof *e);
     e->kind = kind;
@@ -65,7 +65,7 @@ static inline void ends_init(two_ends *e, transport_kind kind, int way) {
     case INPROC: snprintf(e->url, sizeof e->url, "inproc://%d", (int)getpid()); break;
     case IPC: snprintf(e->url, sizeof e->url, "ipc://%s/a", e->directory); break;
     case TCP: snprintf(e->url, sizeof e->url, "tcp://127.0.0.1:0"); break;
-    case WS: snprintf(e->url, sizeof e->url, "ws://127.0.0.1:%d/link", 20000 + (int)getpid() % 12000); break;
+    case WS: snprintf(e->url, sizeof e->url, "ws://127.0.0.1:%d/link", free_port()); break;
     case TRANSPORTS: break;
     }
     ck_assert(seal_start());

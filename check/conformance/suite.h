@@ -1,8 +1,21 @@
 /* suite.h: what the tests of transport/ share: how tests are added and run. CK_RUN_CASE=NAME in the environment runs one. */
 #ifndef CONFORMANCE_SUITE_H
 #define CONFORMANCE_SUITE_H
+#include <arpa/inet.h>
 #include <check.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* A port of loopback that nobody had a moment ago. */
+static inline int free_port(void) {
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t bytes = sizeof at;
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int failed = bind(fd, (struct sockaddr *)&at, sizeof at) | getsockname(fd, (struct sockaddr *)&at, &bytes);
+    close(fd);
+    return failed ? 0 : ntohs(at.sin_port);
+}
 
 /* One test, run for _i = 0 to loops - 1, as a case of its own. */
 static inline void suite_add(Suite *suite, const char *name, const TTest *test, int loops) {

@@ -42,7 +42,7 @@ typedef struct tap {
     int listener_fd, port, target;
     tap_action action;
     uint64_t at_counter;                     /* the frame that it is done to */
-    uint8_t *recorded[8]; size_t recorded_bytes[8]; int records;    /* the first frames */
+    uint8_t recorded[8][2048]; size_t recorded_bytes[8]; int records;   /* the first frames */
     int from, to;
 } tap;
 
@@ -85,8 +85,7 @@ static inline void *tap_run(void *arg) {
         uint8_t *frame = malloc(bytes);
         if (!frame || bytes < 8 || !read_all(t->from, frame, bytes)) { free(frame); break; }
         memcpy(&counter, frame, 8);
-        if (t->records < 8) {
-            t->recorded[t->records] = malloc(bytes);
+        if (t->records < 8 && bytes <= sizeof t->recorded[0]) {
             memcpy(t->recorded[t->records], frame, bytes);
             t->recorded_bytes[t->records++] = bytes;
         }
@@ -108,7 +107,10 @@ static inline void tap_start(tap *t, int target, tap_action action, uint64_t at_
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t bytes = sizeof at;
     pthread_t thread;
-    *t = (tap){.target = target, .action = action, .at_counter = at_counter};
+    memset(t, 0, sizeof *t);
+    t->target = target;
+    t->action = action;
+    t->at_counter = at_counter;
     t->listener_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     ck_assert_int_eq(bind(t->listener_fd, (struct sockaddr *)&at, sizeof at), 0);
     ck_assert_int_eq(listen(t->listener_fd, 4), 0);
