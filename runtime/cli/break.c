@@ -21,7 +21,7 @@ bool break_inside(void) { return getenv(INSIDE) != NULL; }
 int break_in_debugger(char **argv) {
     static char *words[512] = { "gdb", "-q", "-nx", "-ex", "set breakpoint pending on", "-ex", "set print thread-events off",
         "-ex", "handle SIGSEGV SIGBUS SIGFPE SIGILL SIGABRT stop nopass", "-ex", "break break_here", "-ex", "run",
-        "-ex", "eval \"tbreak *break_target thread %d\", $_thread", "-ex", "continue", "-ex", "echo before that callback:\\n", "-ex", "where 1",
+        "-ex", "eval \"tbreak *%p thread %d\", *(void **)&break_target, $_thread", "-ex", "continue", "-ex", "echo before that callback:\\n", "-ex", "where 1",
         "--args" };
     size_t n = 0;
     while (words[n]) n++;

@@ -42,6 +42,14 @@ int folder_claim(const char *out, const char *model, uint64_t seed, char path[PA
     return EXIT_SYSTEM;
 }
 
+void folder_remove(const char *path) {
+    DIR *d = opendir(path);
+    if (!d) return;
+    for (const struct dirent *e; (e = readdir(d));) if (e->d_type != DT_DIR) unlinkat(dirfd(d), e->d_name, 0);
+    closedir(d);
+    rmdir(path);
+}
+
 const char *folder_status(const run_record *r) {
     if (r->exit == -1) return "running";
     return r->error == NIMA_OK ? "ok" : r->error == NIMA_E_HALTED ? "interrupted" : "failed";

@@ -22,5 +22,6 @@ bool folder_record(const run_record *);
 /* The line of --json. */
 void folder_line(const run_record *, FILE *);
 const char *folder_status(const run_record *);   /* "running", "ok", "interrupted", "failed" */
+void folder_remove(const char *path);        /* of a run that did not begin, or not end: plain files only */
 bool folder_hash_file(const char *path, uint64_t *hash);   /* of its content */
 #endif

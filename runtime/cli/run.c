@@ -186,7 +186,7 @@ static int run_once(run_options *o) {
     if (t) trace_free(t);
     return code;
 refused:
-    if (made) rmdir(folder);
+    if (made) folder_remove(folder);
     if (t) trace_free(t);
     return code;
 }
@@ -201,7 +201,10 @@ int run_main(int argc, char **argv) {
     } else if (!code) {
         code = request_load(&o.request);
         if (!code && o.help) print_parameters(&o.request);
-        else if (!code && o.break_at && !break_inside()) code = break_in_debugger(argv);
+        else if (!code && o.break_at && !break_inside()) {
+            code = break_begin(o.break_at, &o.request);
+            if (!code) code = break_in_debugger(argv);
+        }
         else if (!code) code = run_once(&o);
     }
     request_fini(&o.request);

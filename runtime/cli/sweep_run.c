@@ -2,8 +2,8 @@
  * which gets its name when the run has ended well: what bears its name is finished and is never done again. */
 #include "cli/sweep.h"
 #include "cli/cli.h"
+#include "cli/folder.h"
 #include "cli/time_text.h"
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -22,15 +22,6 @@ static double now_s(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* A folder of plain files, left by a run that did not end. */
-static void remove_folder(const char *path) {
-    DIR *d = opendir(path);
-    if (!d) return;
-    for (const struct dirent *e; (e = readdir(d));) if (e->d_type != DT_DIR) unlinkat(dirfd(d), e->d_name, 0);
-    closedir(d);
-    rmdir(path);
 }
 
 static bool is_finished(const sweep *s, size_t scenario, uint64_t replicate) {
@@ -80,7 +71,7 @@ static noreturn void become_run(const sweep *s, const job *j) {
 static int start(const sweep *s, job *j) {
     char folder[PATH_MAX];
     sweep_folder(s, j->scenario, j->replicate, ".part", folder);
-    remove_folder(folder);
+    folder_remove(folder);
     j->errors = tmpfile();
     j->started = now_s();
     fflush(NULL);

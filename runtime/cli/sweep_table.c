@@ -86,10 +86,22 @@ static void statistics_cells(FILE *to, const statistics *s) {
     number_cell(to, s->sd);
     number_cell(to, s->half);
 }
-static void parameter_cells(const sweep *s, size_t scenario, FILE *to) {   /* SIZE_MAX: their names */
+#define OWN_COLUMNS "scenario,replicate,seed,result,value,n,mean,sd,half95,diff_n,diff_mean,diff_sd,diff_half95,"
+static bool is_own_column(const char *name) {
+    const size_t n = strlen(name);
+    for (const char *at = OWN_COLUMNS; *at; at += strcspn(at, ",") + 1) if (strcspn(at, ",") == n && !strncmp(at, name, n)) return true;
+    return false;
+}
+static void parameter_names(const sweep *s, FILE *to) {
+    for (size_t g = 0; g < s->grid_count; g++) {
+        fputs(is_own_column(s->grids[g].name) ? ",param_" : ",", to);
+        text_cell(to, s->grids[g].name);
+    }
+}
+static void parameter_cells(const sweep *s, size_t scenario, FILE *to) {
     for (size_t g = 0; g < s->grid_count; g++) {
         fputc(',', to);
-        text_cell(to, scenario == SIZE_MAX ? s->grids[g].name : grid_value(s->grids, s->grid_count, g, scenario));
+        text_cell(to, grid_value(s->grids, s->grid_count, g, scenario));
     }
 }
 
@@ -97,7 +109,7 @@ static void write_table(const gather *g, FILE *to) {
     const sweep *s = g->s;
     const size_t n = s->replicates;
     fputs("scenario", to);
-    parameter_cells(s, SIZE_MAX, to);
+    parameter_names(s, to);
     fputs(",result,n,mean,sd,half95,diff_n,diff_mean,diff_sd,diff_half95\n", to);
     for (size_t i = 0; i < s->scenarios; i++)
         for (size_t c = 0; c < g->count; c++) {
@@ -117,7 +129,7 @@ static void write_table(const gather *g, FILE *to) {
 static void write_runs(const gather *g, FILE *to) {
     const sweep *s = g->s;
     fputs("scenario", to);
-    parameter_cells(s, SIZE_MAX, to);
+    parameter_names(s, to);
     fputs(",replicate,seed,result,value\n", to);
     for (size_t i = 0; i < s->scenarios; i++)
         for (uint64_t r = 0; r < s->replicates; r++)

@@ -1,0 +1,62 @@
+"""test_verify.py: `nima verify`: right models pass; models made wrong on purpose are found, placed and explained."""
+import unittest
+
+from tool import MODELS, WRONG, Case, main
+
+
+class Right(Case):
+    def test_equal_histories(self):
+        out, _ = self.nima("verify", MODELS / "many.c")
+        self.assertIn("all histories are equal", out)
+        self.assertNotIn("one shard", out)
+        for text in ("1 worker,", "2 workers", "4 workers", "7 workers", "shard order 1", "filled with a5", "addresses anew"):
+            self.assertIn(text, out)
+
+    def test_small_model_says_that_nothing_runs_at_once(self):
+        out, _ = self.nima("verify", MODELS / "talker.c")
+        self.assertIn("one shard", out)
+
+    def test_model_that_fails_everywhere(self):
+        out, _ = self.nima("verify", MODELS / "trouble.c", "-p", "how=fail", code=3)
+        self.assertIn("fails alike", out)
+        self.assertIn("told to fail: 7", out)
+
+    def test_refusals(self):
+        self.nima("verify", MODELS / "many.c", "-p", "agents=1", code=2)
+        self.nima("verify", "no_such_model", code=7)
+
+
+class Wrong(Case):
+    def found(self, model, cause, *places, words=()):
+        out, _ = self.nima("verify", WRONG / f"{model}.c", *words, code=1)
+        self.assertIn(f"likely cause: {cause}\n", out)
+        for place in places:
+            self.assertRegex(out, place)
+        self.assertIn("the usual causes: a global variable, uninitialised payload bytes, the wall clock, an address", out)
+
+    def test_global_variable(self):
+        # token 3 before the end of each chain carries the number; it is sent in round 17, at 170
+        self.found("global", "a global variable", r"node\[\d+\] at time 180 \(180 tick\), step 0, message token \(type 1",
+                   r"number is \d+ in one and \d+ in the other")
+
+    def test_uninitialised_payload(self):
+        self.found("payload", "uninitialised memory", r"node\[8\] at time 10 .*message delivery \(type 1, sequence 0\) from node\[7\]",
+                   "only bytes that belong to no field", r"01( [0-9a-f]{2}){7} 32 00")
+
+    def test_wall_clock(self):
+        # the token sent by node[37] at 300 arrives when the clock says
+        self.found("wall_clock", "the wall clock", r"node\[38\] at time 3\d\d .*message token .*from node\[37\]|node\[38\] at time \d+ .*token")
+
+    def test_address_as_key(self):
+        self.found("address", "an address", r"at time 210 \(210 tick\), step 0, message token \(type 1, sequence 0\) from node\[27\]")
+
+    def test_variable_that_was_never_set(self):
+        self.found("fresh_memory", "uninitialised memory", r"fields of node\[28\] at the end")
+
+    def test_far_into_a_long_run(self):
+        # more deliveries than are recorded at once: the place is found by the hashes of stretches of time, and a second recording
+        self.found("global", "a global variable", r"at time 3980 .*message token", words=("-p", "rounds=400", "-p", "agents=6000"))
+
+
+if __name__ == "__main__":
+    main()
