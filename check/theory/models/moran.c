@@ -42,7 +42,7 @@ static void setup(nima_setup *s) {
     uint64_t people = (uint64_t)params_of(s)->people;
     setup_world(s)->people = person_populate(s, people * (uint64_t)params_of(s)->towns, people);
     nima_lookahead(s, nima_setup_ticks(s, 1000));
-    nima_until(s, nima_setup_ticks(s, 400));
+    nima_until(s, nima_setup_ticks(s, 160));
 }
 
 static void finish(nima_view *v) {
