@@ -232,6 +232,7 @@ static nima_err leave(nima_run *r, nima_time until, bool stopped) {
 nima_err window_advance(nima_run *r, nima_time until) {
     if (r->failed) return r->failure.code;
     if (until <= r->reached) return NIMA_OK;
+    r->asked = until;
     r->wall_from = team_clock();
     atomic_store(&r->shown_until, until);
     atomic_store(&r->shown_running, true);
@@ -258,6 +259,6 @@ nima_err window_step(nima_run *r) {
     r->step_mode = true;
     samples(r, end);
     if (!r->failed && r->net < end_of(r, end)) window(r);
-    samples(r, end);
+    samples(r, r->from < end ? r->from + 1 : end);            /* rows up to this time, if that was all of it */
     return leave(r, NIMA_FOREVER, false);
 }
