@@ -26,16 +26,31 @@ static void draw_weights(random_case *c, nima_rng *r) {
     for (int a = 0; a < ACTS; a++) c->weights += c->weight[a];
 }
 
+/* Thousands of agents that do little: more than one word of everything that is counted in words. */
+static void draw_crowd(random_case *c, nima_rng *r) {
+    for (uint32_t p = 0; p < c->populations; p++) c->population[p].count = 1 + below(r, 5000);
+    c->weights -= c->weight[ACT_PUBLISH];    /* thousands would hear thousands */
+    c->weight[ACT_PUBLISH] = 0;
+    c->fuel = 2;
+    c->until = 20 * c->scale;
+    c->tired = true;
+    if (c->sample) c->sample = 7 * c->scale;
+    if (c->shards > 2) c->shards = below(r, 3);
+}
+
 void random_case_draw(random_case *c, uint64_t number) {
     nima_rng stream = { .key = number, .stream = UINT64_MAX }, *r = &stream;
     memset(c, 0, sizeof *c);
     draw_populations(c, r);
     draw_weights(c, r);
-    c->shards = percent(r, 10) ? 0 : 1 + below(r, 9);
-    c->lookahead = percent(r, 40) ? 0 : percent(r, 40) ? 1 : 1 + below(r, 12);
-    c->sample = percent(r, 35) ? 0 : 1 + below(r, 15);
-    c->until = percent(r, 50) ? 0 : 1 + below(r, 300);
-    for (int k = 0; k < CASE_KINDS - 1; k++) c->period[k] = percent(r, 60) ? 0 : 1 + below(r, percent(r, 50) ? 4 : 25);
+    c->scale = percent(r, 85) ? 1 : percent(r, 50) ? 1000 : INT64_C(1) << 40;
+    c->shards = percent(r, 10) ? 0 : percent(r, 97) ? 1 + below(r, 9) : 1 + below(r, 300);
+    c->lookahead = c->scale * (percent(r, 40) ? 0 : percent(r, 40) ? 1 : 1 + below(r, 12));
+    c->sample = c->scale * (percent(r, 35) ? 0 : 1 + below(r, 15));
+    c->until = c->scale * (percent(r, 50) ? 0 : 1 + below(r, 300));
+    for (int k = 0; k < CASE_KINDS; k++)
+        c->period[k] = c->scale * (percent(r, 60) ? 0 : 1 + below(r, percent(r, 50) ? 4 : 25));
+    if (!c->until) c->period[CASE_KINDS - 1] = 0;   /* without update, it never sleeps */
     c->tired = !c->until || percent(r, 30);
     c->step_bound = percent(r, 5) ? 2 + below(r, 6) : 0;
     c->fuel = 2 + below(r, percent(r, 80) ? 40 : 150);
@@ -44,6 +59,7 @@ void random_case_draw(random_case *c, uint64_t number) {
     c->shuffled = percent(r, 50) ? 0 : below(r, 100);
     c->lazy = percent(r, 50) ? 0 : below(r, 60);
     c->payload = percent(r, 30) ? 16 : 300;
-    c->done_at = c->sample && percent(r, 15) ? 1 + below(r, 150) : 0;
+    c->done_at = c->sample && percent(r, 15) ? c->scale * (1 + below(r, 150)) : 0;
     c->seeded = percent(r, 50) ? 0 : (uint64_t)nima_bits32(r) << 32 | nima_bits32(r);
+    if (percent(r, 1)) draw_crowd(c, r);
 }

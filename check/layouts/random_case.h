@@ -6,8 +6,8 @@
 /* What an agent may do; each case gives each a weight, often zero, so that cases differ in kind. */
 typedef enum {
     ACT_SEND, ACT_ALARM, ACT_CANCEL, ACT_MOVE, ACT_SPAWN, ACT_SPAWN_FAR, ACT_SPAWN_IN, ACT_STOP, ACT_AWAKE, ACT_PUBLISH,
-    ACT_SUBSCRIBE, ACT_UNSUBSCRIBE, ACT_TALLY, ACT_LEVEL, ACT_MEMORY, ACT_HALT, ACT_GSET, ACT_REPORTED, ACT_DRAW, ACT_LOG,
-    ACT_BREAK, ACTS
+    ACT_SUBSCRIBE, ACT_UNSUBSCRIBE, ACT_TALLY, ACT_LEVEL, ACT_MEMORY, ACT_HALT, ACT_GSET, ACT_REPORTED, ACT_DRAW,
+    ACT_LOG, ACT_BREAK, ACTS
 } random_act;
 
 enum { CASE_KINDS = 4, CASE_POPULATIONS = 5, CASE_GSET = 64, CASE_KEYS = 3 };
@@ -21,6 +21,7 @@ typedef struct {
     uint32_t step_bound;                     /* 0: the default */
     uint32_t weight[ACTS], weights;          /* of each act; their sum */
     int64_t fuel;                            /* acts of an initial agent; bounds what happens in all */
+    nima_time scale;                         /* factor of all times */
     uint32_t zero, longest;                  /* delays: percent that are least, and the longest above the least */
     uint32_t shuffled, lazy;                 /* percent of mailboxes that are shuffled, not read to the end */
     uint32_t payload;                        /* longest payload of most */

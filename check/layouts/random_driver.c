@@ -1,7 +1,7 @@
 /* random_driver.c: runs random models and prints one line for each: what every executor and layout must agree on.
  *
- * It is linked twice, with the engine and with the reference, and knows neither. What it posts from outside, and where a
- * leg ends, follows from the number of the case alone. */
+ * It is linked twice, with the engine and with the reference, and knows neither. What it posts from outside, and where
+ * a leg ends, follows from the number of the case alone. */
 #include "random_case.h"
 #include <stdlib.h>
 
@@ -19,14 +19,14 @@ static uint64_t mixed(uint64_t number, uint64_t salt) {
     return h ^ h >> 30;
 }
 
-/* Some messages to agents that were there from the beginning, at and after `from`. */
-static nima_err post_some(nima_run *run, uint64_t number, nima_time from) {
+/* Some messages, most of them to agents that are there from the beginning. */
+static nima_err post_some(nima_run *run, uint64_t number, nima_time scale) {
     const uint64_t count = mixed(number, 1) % 3 ? 0 : mixed(number, 2) % 8;
     nima_err e = NIMA_OK;
     for (uint64_t i = 0; i < count && !e; i++) {
         const nima_id to = { mixed(number, 10 + i) % 3 << 44 | 1 << 20 | mixed(number, 20 + i) % 12 };
         const uint64_t word = mixed(number, 30 + i);
-        const nima_time at = from + (nima_time)(mixed(number, 40 + i) % 100);
+        const nima_time at = scale * (nima_time)(mixed(number, 40 + i) % 100);
         e = nima_post(run, to, at, 300, &word, 1 + (uint32_t)(word % 8));
         if (e == NIMA_E_USAGE) e = NIMA_OK;  /* a shard that this case does not have */
     }
@@ -34,21 +34,23 @@ static nima_err post_some(nima_run *run, uint64_t number, nima_time from) {
 }
 
 /* The end of the last leg; of half of the cases what the model declares, or until nothing is left. */
-static nima_time end_of(uint64_t number) {
-    return mixed(number, 3) % 2 ? NIMA_FOREVER : 1 + (nima_time)(mixed(number, 4) % 250);
+static nima_time end_of(uint64_t number, nima_time scale) {
+    return mixed(number, 3) % 2 ? NIMA_FOREVER : 1 + scale * (nima_time)(mixed(number, 4) % 250);
 }
 
 static nima_err run_legs(nima_run *run, uint64_t number, const task *t) {
     random_case c;
     random_case_draw(&c, number);
-    const nima_time end = end_of(number), whole = end != NIMA_FOREVER ? end : c.until ? c.until : 150;
-    nima_err e = NIMA_OK;
+    const nima_time end = end_of(number, c.scale);
+    const nima_time whole = end != NIMA_FOREVER ? end : c.until ? c.until : 150 * c.scale;
+    nima_err e = post_some(run, number, c.scale);
     for (uint64_t i = 0; t->steps && !e && i < mixed(number, 5) % 40; i++) {
         nima_summary s = { 0 };
         e = nima_run_step(run);
         if (!e) e = nima_look(run, &s);
         if (!e) printf("  step: time %lld events %llu fingerprint %016llX\n", (long long)s.virtual_time,
                        (unsigned long long)s.events, (unsigned long long)s.fingerprint);
+        if (s.exhausted) break;
     }
     for (unsigned leg = 1; leg < t->legs && !e; leg++)
         e = nima_run_to(run, (nima_time)(mixed(number, 6 + leg) % (uint64_t)whole));
@@ -56,6 +58,8 @@ static nima_err run_legs(nima_run *run, uint64_t number, const task *t) {
 }
 
 static void print_summary(nima_run *run, uint64_t number) {
+    static const char *const count_names[] = { "events", "agents", "dead", "unread", "shards", "results", "halted",
+                                               "exhausted" };
     static const char *const names[] = { "end", "drawn_count", "drawn_mean", "drawn_sd", "waits_sd", "load", "crowd",
                                          "zebra_x", "measured" };
     nima_summary s;
@@ -65,11 +69,12 @@ static void print_summary(nima_run *run, uint64_t number) {
         printf("%llu: %s in finish\n", (unsigned long long)number, nima_error_text(e));
         return;
     }
-    printf("%llu: fingerprint %016llX time %lld events %llu agents %llu dead %llu unread %llu shards %u%s%s results %llu",
-           (unsigned long long)number, (unsigned long long)s.fingerprint, (long long)s.virtual_time,
-           (unsigned long long)s.events, (unsigned long long)s.agents, (unsigned long long)s.dead_letters,
-           (unsigned long long)s.unread, s.shards, s.halted ? " halted" : "", s.exhausted ? " exhausted" : "",
-           (unsigned long long)s.results);
+    const uint64_t counts[] = { s.events, s.agents, s.dead_letters, s.unread, s.shards, s.results,
+                                s.halted, s.exhausted };
+    printf("%llu: fingerprint %016llX time %lld", (unsigned long long)number, (unsigned long long)s.fingerprint,
+           (long long)s.virtual_time);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        printf(" %s %llu", count_names[i], (unsigned long long)counts[i]);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const double x = nima_value(run, names[i]);
         if (x == x) printf(" %s %a", names[i], x);
@@ -90,8 +95,7 @@ static void run_case(uint64_t number, const task *t) {
         printf("%llu: not opened: %s\n", (unsigned long long)number, nima_error_detail(NULL));
         return;
     }
-    e = post_some(run, number, 0);
-    if (!e) e = run_legs(run, number, t);
+    e = run_legs(run, number, t);
     if (e) {
         printf("%llu: %s\n", (unsigned long long)number, nima_error_text(e));
         if (t->trace) fprintf(stderr, "%s\n", nima_error_detail(run));
@@ -114,6 +118,7 @@ int main(int count, char **arguments) {
             return 2;
         }
     }
+    setvbuf(stdout, NULL, _IOLBF, 0);        /* a crash leaves the cases before it */
     for (uint64_t i = 0; i < t.count; i++) run_case(t.first + i, &t);
     return 0;
 }

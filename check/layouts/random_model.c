@@ -1,8 +1,8 @@
 /* random_model.c: one model whose agents interpret a random program, to compare executors on everything a model can do.
  *
- * The number of the case gives populations, groups, lookahead, periods and how likely each act is (random_case.h). What an
- * agent then does it draws from its own stream; what it saw goes into `digest`, which is part of its state, and which
- * decides with the draws, so that one difference in order or content anywhere makes all that follows different.
+ * The number of the case gives populations, groups, lookahead, periods and how likely each act is (random_case.h). What
+ * an agent then does it draws from its own stream; what it saw goes into `digest`, which is part of its state, and
+ * which decides with the draws, so that one difference in order or content makes all that follows different.
  *
  * `tag` names an agent's group: equal tags, same group. Delays below the lookahead go to equal tags only. */
 #include "nima.h"
@@ -46,7 +46,7 @@ NIMA_REPORTER(mole_most, max, mole, "", (double)(self->digest >> 50) - 9000.5)
 NIMA_REPORTER(everyone, sum, newt, "", 1)
 NIMA_BINS(zebra_bins, zebra, "", 0.0, 50.0, 5, self->x - 1)
 
-/* ---- small tools ------------------------------------------------------------------------------------------------------- */
+/* ---- small tools ----------------------------------------------------------------------------------------------- */
 static void mix(uint64_t *digest, uint64_t word) {
     uint64_t h = *digest ^ word;
     h = (h ^ h >> 32) * 0x9E3779B97F4A7C15u;
@@ -94,16 +94,17 @@ static memory *memory_of(nima *me, common *self) {
 static nima_time draw_delay(nima *me, nima_time least) {
     const random_case *c = &world_of(me)->shape;
     if (percent(me, c->zero)) return least;
-    return least + below(me, percent(me, 60) ? 3 : c->longest);
+    return least + c->scale * below(me, percent(me, 60) ? 3 : c->longest) + (c->scale > 1 ? below(me, 3) : 0);
 }
 
-/* ---- whom to write to --------------------------------------------------------------------------------------------------- */
+/* ---- whom to write to ------------------------------------------------------------------------------------------ */
 static acquaintance somebody(nima *me, common *self) {
     const random_case *c = &world_of(me)->shape;
     const uint32_t how = below(me, 100);
     if (how < 15) return (acquaintance){ me->self, self->tag };
     if (how < 50) return memory_of(me, self)->known[below(me, KNOWN)];
-    if (how < 53) return (acquaintance){ { (me->self.bits & ~UINT64_C(0xFFFFF)) | (0xFFF00 + below(me, 9)) }, self->tag };
+    if (how < 53)                            /* a slot of the own shard that nobody will ever have */
+        return (acquaintance){ { (me->self.bits & ~UINT64_C(0xFFFFF)) | (0xFFF00 + below(me, 9)) }, self->tag };
     if (how < 58 && !nima_is_nobody(nima_parent(me)))   /* who lived or will live in the parent's slot */
         return (acquaintance){ { nima_parent(me).bits + ((uint64_t)below(me, 2) << 20) }, 0 };
     const uint32_t p = how < 70 ? 0 : below(me, c->populations);
@@ -133,7 +134,8 @@ static void send(nima *me, common *self) {
     const nima_time delay = draw_delay(me, to.tag == self->tag ? 0 : world_of(me)->shape.lookahead);
     const uint32_t what = below(me, 3);
     unsigned char bytes[5000];
-    if (what == 0) letter_send(me, to.id, delay, about.id, self->tag, about.tag, self->memory->handles[below(me, HANDLES)]);
+    const nima_alarm handle = self->memory->handles[below(me, HANDLES)];
+    if (what == 0) letter_send(me, to.id, delay, about.id, self->tag, about.tag, handle);
     if (what == 1) blob_send(me, to.id, delay, bytes, draw_payload(me, bytes));
     if (what == 2) nudge_send(me, to.id, delay);
 }
@@ -209,20 +211,20 @@ static void break_promise(nima *me, common *self) {
     const nima_id to = somebody(me, self).id;
     switch (below(me, 15)) {
     case 0: nima_fail(me, "as told");
-    case 1: nudge_send(me, (nima_id){ 0 }, 100); break;
-    case 2: nudge_send(me, (nima_id){ UINT64_C(77) << 44 | 1 << 20 }, 100); break;
+    case 1: nudge_send(me, (nima_id){ 0 }, NIMA_FOREVER / 2); break;
+    case 2: nudge_send(me, (nima_id){ UINT64_C(77) << 44 | 1 << 20 }, NIMA_FOREVER / 2); break;
     case 3: nudge_send(me, me->self, -1); break;
     case 4: nima_send(me, me->self, 1, 0, NULL, 0); break;
     case 5: nima_send(me, me->self, 1, 65536, NULL, 0); break;
     case 6: blob_send(me, me->self, 1, big, sizeof big); break;
-    case 7: nima_spawn_in(me, 77, ant_behavior, 100, NULL); break;
+    case 7: nima_spawn_in(me, 77, ant_behavior, NIMA_FOREVER / 2, NULL); break;
     case 8: nudge_publish(me, news, 0, world_of(me)->shape.lookahead - 1); break;
     case 9: nudge_send(me, me->self, NIMA_FOREVER - nima_now(me)); break;
     default: if (nima_parent(me).bits || !nima_is_nobody(to)) nudge_send(me, nima_is_nobody(to) ? me->self : to, 0);
     }
 }
 
-/* ---- one act ---------------------------------------------------------------------------------------------------------------- */
+/* ---- one act --------------------------------------------------------------------------------------------------- */
 static void act(nima *me, common *self, nima_time period, bool stopping) {
     const random_case *c = &world_of(me)->shape;
     nima_alarm *handle = memory_of(me, self)->handles + below(me, HANDLES);
@@ -253,7 +255,7 @@ static void act(nima *me, common *self, nima_time period, bool stopping) {
     case ACT_REPORTED: read_report(me, self); break;
     case ACT_DRAW: draw_numbers(me, self); break;
     case ACT_LOG: nima_log(me, NIMA_DEBUG, "fuel %lld", (long long)self->fuel); break;
-    case ACT_BREAK: if (nima_now(me) > 5) break_promise(me, self); break;
+    case ACT_BREAK: if (nima_now(me) > 5 * c->scale) break_promise(me, self); break;
     case ACTS: break;
     }
 }
@@ -274,7 +276,7 @@ static void act_some(nima *me, common *self, uint32_t kind, uint32_t most, bool 
     if (c->tired && self->fuel <= 0 && c->period[kind]) nima_keep_awake(me, false);
 }
 
-/* ---- the three callbacks of all kinds ------------------------------------------------------------------------------------------ */
+/* ---- the three callbacks of all kinds -------------------------------------------------------------------------- */
 static void begin(nima *me, common *self, uint32_t kind) {
     const random_case *c = &world_of(me)->shape;
     trace(me, self, "start");
@@ -345,7 +347,7 @@ static void newt_start(nima *me, newt *self) {
 }
 static void newt_stop(nima *me, newt *self) { end(me, (common *)self, 3); }
 
-/* ---- the model -------------------------------------------------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------------------------------------- */
 static void setup(nima_setup *s) {
     world *w = setup_world(s);
     random_case *c = &w->shape;
@@ -354,7 +356,8 @@ static void setup(nima_setup *s) {
     w->price = nima_bits32(&r);
     w->members = (nima_pop *)nima_shared(s, c->populations * sizeof(nima_pop));
     for (uint32_t p = 0; p < c->populations; p++)
-        w->members[p] = nima_populate(s, behavior_of(c->population[p].kind), c->population[p].count, c->population[p].per_group);
+        w->members[p] = nima_populate(s, behavior_of(c->population[p].kind), c->population[p].count,
+                                      c->population[p].per_group);
     if (c->shards) nima_shards(s, c->shards);
     if (c->lookahead) nima_lookahead(s, c->lookahead);
     if (c->sample) nima_sample(s, c->sample);

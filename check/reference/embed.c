@@ -16,7 +16,7 @@ nima_err nima_load(const char *path, const nima_model **model) {
     return NIMA_E_LOAD;
 }
 
-/* ---- opening ---------------------------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------------------------- */
 static nima_err set_parameters(nima_run *run, const nima_options *o) {
     const nima_struct *declared = run->parts.params;
     if (!declared) return NIMA_OK;
@@ -68,7 +68,7 @@ nima_err nima_open(nima_run **opened, const nima_model *model, const nima_option
     return e;
 }
 
-/* ---- running -------------------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------------------------- */
 static void forget_sent(nima_run *run) {
     for (; run->sent_count; run->sent_count--) free(run->sent[run->sent_count - 1].mail);
 }
@@ -150,7 +150,7 @@ nima_err nima_post(nima_run *run, nima_id to, nima_time at, uint32_t type, const
     return NIMA_OK;
 }
 
-/* ---- looking ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------------------------- */
 size_t nima_sent_count(const nima_run *run) { return run->sent_count; }
 
 const nima_mail *nima_sent(const nima_run *run, size_t i, nima_id *to) {

@@ -79,7 +79,7 @@ void nima_publish(nima *me, const nima_topic *topic, uint64_t key, nima_time del
     push(c, e);
 }
 
-/* ---- alarms ------------------------------------------------------------------------------------------------------- */
+/* ---- alarms ---------------------------------------------------------------------------------------------------- */
 static uint32_t check_of(nima_id self, nima_time time, uint64_t sequence, uint32_t step) {
     return (uint32_t)hash_mum(self.bits ^ HASH_K0 ^ (uint64_t)time, (sequence << 20 | step) ^ HASH_K1) | 1;
 }
@@ -128,7 +128,7 @@ nima_alarm nima_move(nima *me, nima_alarm h, nima_time delay) {
     return set(ref_of(me), delay, old->mail->type, nima_payload(old->mail), (uint32_t)old->mail->bytes);
 }
 
-/* ---- topics --------------------------------------------------------------------------------------------------------- */
+/* ---- topics ---------------------------------------------------------------------------------------------------- */
 void nima_subscribe(nima *me, const nima_topic *topic, uint64_t key) {
     ref_agent *a = ref_of(me)->agent;
     for (size_t i = 0; i < a->topic_count; i++)
@@ -146,7 +146,7 @@ void nima_unsubscribe(nima *me, const nima_topic *topic, uint64_t key) {
         }
 }
 
-/* ---- the mailbox ------------------------------------------------------------------------------------------------------ */
+/* ---- the mailbox ----------------------------------------------------------------------------------------------- */
 uint64_t nima_mail_left(const nima *me) {
     const ref_callback *c = ref_of(me);
     return c->agent->stopping ? 0 : c->count - c->next;

@@ -97,7 +97,7 @@ double nima_last(const nima_view *v, const nima_reporter *r) {
     return run->row_count ? run->rows[run->row_count - 1].values[offset_of(run, r)] : 0;
 }
 
-/* ---- tallies and levels ----------------------------------------------------------------------------------------------- */
+/* ---- tallies and levels ---------------------------------------------------------------------------------------- */
 void nima_tally(nima *me, const nima_tally_stat *stat, double x) {
     ref_tally *t = ref_of(me)->run->shards[ref_shard_of(me->self)].tallies + stat->index;
     const double d = x - t->mean;

@@ -67,7 +67,7 @@ static void each_in_turn(void *arg, uint64_t n, void (*each)(uint64_t, void *), 
 
 void nima_parallel(nima_setup *s, uint64_t n, void (*each)(uint64_t, void *), void *arg) { each_in_turn(s, n, each, arg); }
 
-/* ---- input ---------------------------------------------------------------------------------------------------------------- */
+/* ---- input ----------------------------------------------------------------------------------------------------- */
 static input_host host_of(nima_run *run) { return (input_host){ shared_of, each_in_turn, run }; }
 
 static void check(nima_run *run, nima_err e, const char *error) {

@@ -115,7 +115,7 @@ static void setup(nima_setup *s) {
 
 NIMA_MODEL(.name = "scenes", .help = "hand-worked histories", .setup = setup)
 
-/* ---- playing ------------------------------------------------------------------------------------------------------------- */
+/* ---- playing --------------------------------------------------------------------------------------------------- */
 static nima_run *play(scene which, nima_time until) {
     char text[32];
     snprintf(text, sizeof text, "scene=%d", (int)which);

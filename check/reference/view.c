@@ -21,7 +21,7 @@ void nima_view_each(const nima_view *v, const nima_behavior *behavior, void (*ea
         }
 }
 
-/* ---- results -------------------------------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------------------------- */
 static void add_result(nima_view *v, const char *name, double value, uint64_t bits, bool measured) {
     nima_run *run = ((ref_view *)v)->run;
     run->results = ref_grow(run->results, &run->result_room, run->result_count + 1, sizeof *run->results);
@@ -44,7 +44,7 @@ FILE *nima_view_file(nima_view *v, const char *name) {
     return NULL;
 }
 
-/* ---- grow-only sets ---------------------------------------------------------------------------------------------------------- */
+/* ---- grow-only sets -------------------------------------------------------------------------------------------- */
 nima_gset *nima_gset_new(nima_setup *s, uint64_t bits) {
     nima_run *run = ((ref_setup *)s)->run;
     nima_gset *g = ref_zeroed(sizeof *g);
