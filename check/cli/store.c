@@ -42,7 +42,7 @@ static double random_double(int kind) {
 }
 
 START_TEST(doubles) {
-    for (int i = 0; i < 300000; i++) {
+    for (int i = 0; i < 60000; i++) {
         const double v = random_double(i % 6);
         char text[NUMBER_ROOM], least[64];
         if (!isfinite(v)) continue;
@@ -60,7 +60,7 @@ START_TEST(doubles) {
 END_TEST
 
 START_TEST(floats) {
-    for (int i = 0; i < 300000; i++) {
+    for (int i = 0; i < 60000; i++) {
         const uint32_t bits = (uint32_t)random_bits();
         float v = (float)random_double(i % 6);
         char text[NUMBER_ROOM], least[64];

@@ -75,7 +75,7 @@ static int explain(const request *r, const layout *suspect) {
 static int verify(const request *r) {
     const unsigned most = r->options.threads ? r->options.threads : 7;
     const layout layouts[] = { { 1, 0, -1, true, false }, { most < 2 ? most : 2, 1, 0xA5, false, false },
-                               { most < 4 ? most : 4, 2, 0x3C, false, false }, { most, 3, -1, false, false } };
+                               { most < 4 ? most : 4, 2, -1, false, false }, { most, 3, -1, false, false } };
     history first, h;
     int code = run_one(r, &layouts[0], &first);
     if (code) return code;
