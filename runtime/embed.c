@@ -144,8 +144,8 @@ static nima_err open_run(nima_run *r, const nima_options *o, char *error, size_t
     }
     failure_guard(true);
     r->guarded = true;
-    r->team = team_new(r->threads, r->tuning.dispatcher * r->threads, r->threads * (r->tuning.dispatchers > 1 ? r->tuning.dispatchers : 1),
-                       !o->no_pin, worker_enters, r, error, room);
+    const unsigned here = r->tuning.here ? r->tuning.here : r->tuning.dispatchers > 1 ? r->tuning.dispatchers : 1;
+    r->team = team_new(r->threads, r->tuning.here_before * r->threads, r->threads * here, !o->no_pin, worker_enters, r, error, room);
     if (!r->team) return NIMA_E_SYSTEM;
     code = setup_run(r, o, error, room);
     if (code) return code;
@@ -304,6 +304,17 @@ nima_err nima_run_step(nima_run *r) {
     return code;
 }
 
+void embed_post(nima_run *r, nima_id to, nima_time at, uint32_t type, uint64_t number, const void *payload, uint32_t bytes) {
+    context *c = &r->contexts[0];
+    shard *h = &r->shards[id_shard(to)];
+    h->queue.pool = &c->pool;
+    nima_mail *m = queue_append(&h->queue, at, id_slot(to), record_bytes(bytes));
+    if (bytes) ((uint64_t *)(void *)(m + 1))[(bytes - 1) / 8] = 0;
+    *m = (nima_mail){ .time = at, .type = type & 0xFFFF, .sequence = number & 0xFFFFFFFFFFFF, .receiver = ID_LOW(to), .bytes = bytes & 0x1FFFF };
+    if (bytes) memcpy(m + 1, payload, bytes);
+    shard_refresh_net(h);
+}
+
 nima_err nima_post(nima_run *r, nima_id to, nima_time at, uint32_t type, const void *payload, uint32_t bytes) {
     const char *wrong = type == 0 || type > 65535 ? "a message's number is 1 to 65535"
                       : bytes > NIMA_PAYLOAD_MAX ? "the payload is too large"
@@ -315,15 +326,11 @@ nima_err nima_post(nima_run *r, nima_id to, nima_time at, uint32_t type, const v
     }
     context *c = &r->contexts[0];
     if (sigsetjmp(c->escape, 0)) { failure_collect(r); return r->failure.code; }
-    shard *h = &r->shards[id_shard(to)];
-    h->queue.pool = &c->pool;
-    nima_mail *m = queue_append(&h->queue, at, id_slot(to), record_bytes(bytes));
-    if (bytes) ((uint64_t *)(void *)(m + 1))[(bytes - 1) / 8] = 0;
-    *m = (nima_mail){ .time = at, .type = type & 0xFFFF, .sequence = r->posted++ & 0xFFFFFFFFFFFF, .receiver = ID_LOW(to), .bytes = bytes & 0x1FFFF };
-    if (bytes) memcpy(m + 1, payload, bytes);
-    shard_refresh_net(h);
+    if (r->cluster) cluster_post(r, to, at, type, r->posted, payload, bytes);
+    if (id_shard(to) >= r->own_from && id_shard(to) < r->own_to) embed_post(r, to, at, type, r->posted, payload, bytes);
+    r->posted++;
     if (at < r->net) { r->net = at; r->net_step = 0; }
-    return NIMA_OK;
+    return r->failed ? r->failure.code : NIMA_OK;
 }
 
 nima_err nima_finish(nima_run *r) { return sample_finish(r); }
@@ -339,6 +346,7 @@ const nima_mail *nima_sent(const nima_run *r, size_t i, nima_id *to) {
 
 const void *nima_state(const nima_run *r, nima_id id, const nima_behavior *b) {
     const uint32_t s = id_shard(id), slot = id_slot(id);
+    if (r->cluster && !r->failed) cluster_collect((nima_run *)(uintptr_t)r);
     if (s >= r->engine.shards || slot >= r->shards[s].slots) return NULL;
     agent *a = shard_agent(&r->shards[s], &r->engine, slot);
     if (a->generation != id_generation(id) || !(a->flags & AGENT_ALIVE) || (b && r->behaviors[a->sent & 0xFFFF] != b)) return NULL;
@@ -370,7 +378,7 @@ static uint64_t counted(const nima_run *r, bool unread, uint32_t type) {
 nima_err nima_look(nima_run *r, nima_summary *s) {
     if (r->cluster && !r->failed) cluster_collect(r);
     *s = (nima_summary){ .virtual_time = r->now, .threads = r->threads, .shards = r->engine.shards, .wall_s = r->wall_s,
-                         .results = r->result_count, .halted = r->halt_at != NIMA_FOREVER };
+                         .results = r->result_count, .halted = r->halt_at != NIMA_FOREVER && r->halt_at <= r->asked };
     s->exhausted = r->exhausted;
     uint64_t chains = 0;
     for (uint32_t i = 0; i < r->engine.shards; i++) {

@@ -29,8 +29,10 @@ typedef struct {                             /* RUN_TUNING_DEFAULT, then change 
     void (*on_log)(void *arg, const char *line);            /* in final order, from the driving thread; NULL: none */
     void *on_log_arg;
     unsigned dispatchers;                    /* processes on this machine that share the run; 0, 1: this one alone */
-    unsigned dispatcher;                     /* this one's number; set by nima-node, for those that follow */
-    const char *dispatcher_folder; uint8_t run_id[16];   /* where their sockets are, and which run it is; likewise */
+    const struct cluster_config *cluster;    /* hosts that share the run (cluster/config.h); NULL: this machine */
+    /* Set by nima-node, for those that follow: this one's number, where their sockets are, which run it is, */
+    unsigned dispatcher; const char *dispatcher_folder; uint8_t run_id[16];
+    unsigned here, here_before;              /* how many dispatchers are on this machine, and come before this one; 0: all of them */
 } run_tuning;
 #define RUN_TUNING_DEFAULT ((run_tuning){ .dirty = -1, .log_level = NIMA_INFO })
 

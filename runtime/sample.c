@@ -144,6 +144,11 @@ tally sample_tally(const nima_run *r, uint32_t index) {
 
 /* ---- what a view reads ---- */
 static const view_handle *handle(const nima_view *v) { return (const view_handle *)(const void *)v; }
+static const nima_run *whole(const nima_view *v) {           /* with what other dispatchers hold */
+    nima_run *r = handle(v)->run;
+    if (r->cluster && !r->failed) cluster_collect(r);
+    return r;
+}
 
 nima_time nima_view_now(const nima_view *v) { return handle(v)->now; }
 double nima_view_units(const nima_view *v, nima_time t) { return (double)t / handle(v)->run->engine.ticks_per_unit; }
@@ -154,20 +159,20 @@ double nima_last(const nima_view *v, const nima_reporter *rep) {
     return r->rows[(r->row_count - 1) % r->row_ring * r->engine.row_values + r->columns[rep->index]];
 }
 
-uint64_t nima_tally_count(const nima_view *v, const nima_tally_stat *t) { return sample_tally(handle(v)->run, t->index).count; }
+uint64_t nima_tally_count(const nima_view *v, const nima_tally_stat *t) { return sample_tally(whole(v), t->index).count; }
 double nima_tally_mean(const nima_view *v, const nima_tally_stat *t) {
-    const tally a = sample_tally(handle(v)->run, t->index);
+    const tally a = sample_tally(whole(v), t->index);
     return a.count ? a.mean : NAN;
 }
 double nima_tally_sd(const nima_view *v, const nima_tally_stat *t) {
-    const tally a = sample_tally(handle(v)->run, t->index);
+    const tally a = sample_tally(whole(v), t->index);
     return a.count < 2 ? 0 : sqrt(a.m2 / (double)(a.count - 1));
 }
 
 double nima_level_mean(const nima_view *v, const nima_level_stat *l) {
     const view_handle *h = handle(v);
     double sum = 0;
-    for (uint32_t s = 0; s < h->run->engine.shards; s++) sum += level_integral(&h->run->shards[s].levels[l->index], &h->run->engine, h->now);
+    for (uint32_t s = 0; s < whole(v)->engine.shards; s++) sum += level_integral(&h->run->shards[s].levels[l->index], &h->run->engine, h->now);
     return h->now > h->run->engine.warmup ? sum / (double)(h->now - h->run->engine.warmup) : NAN;
 }
 
@@ -178,7 +183,7 @@ static void one_of(nima_id id, const nima_behavior *b, const void *state, void *
 }
 void nima_view_each(const nima_view *v, const nima_behavior *b, void (*each)(nima_id, const void *, void *), void *arg) {
     each_of e = { b, each, arg };
-    run_each(handle(v)->run, one_of, &e);
+    run_each(whole(v), one_of, &e);
 }
 const void *nima_view_state(const nima_view *v, nima_id id, const nima_behavior *b) { return nima_state(handle(v)->run, id, b); }
 nima_time nima_view_gset_time(const nima_view *v, const nima_gset *g, uint64_t bit) {

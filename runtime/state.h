@@ -46,7 +46,7 @@ struct nima_run {
     nima_time net; uint32_t net_step;        /* (time, step) of the earliest event */
     nima_time until, span;                   /* of the window at hand; ticks a window may take, for the clock's sake */
     nima_time halt_at; char halt_why[120];
-    nima_time now, last_event, reached, frontier;   /* reached: end of the furthest leg; frontier: least time of a post */
+    nima_time now, last_event, asked, reached, frontier;   /* asked for and reached by the furthest leg; frontier: least time of a post */
     bool exhausted;                          /* nothing is pending */
     uint64_t posted, windows, inline_windows; double window_us;
     bool step_mode, finished, parallel, guarded;
@@ -75,7 +75,8 @@ nima_err layout_build(nima_run *, char *error, size_t room);
 /* worker/window.c */
 nima_err window_advance(nima_run *, nima_time until);
 nima_err window_step(nima_run *);
-void window_follow(nima_run *, nima_time from, uint32_t from_step, nima_time until);   /* a window that another process grants */
+/* A window that another process grants: everything before `until`, or one (time, step). */
+void window_follow(nima_run *, nima_time from, uint32_t from_step, nima_time until, bool one_step);
 chunk_list *window_list(const nima_run *, unsigned parity, unsigned worker, bool later);
 bool window_pending(nima_run *);             /* of this process's shards; likewise: */
 nima_time window_last_event(const nima_run *);
@@ -91,6 +92,8 @@ context *failure_current(void);
 bool failure_earlier(const failure *, const failure *);
 nima_err failure_set(nima_run *, nima_err, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void failure_collect(nima_run *);                            /* the least of all contexts' failures */
+/* embed.c */
+void embed_post(nima_run *, nima_id to, nima_time at, uint32_t type, uint64_t number, const void *payload, uint32_t bytes);   /* in its own shards */
 /* sample.c */
 void sample_shards(nima_run *);
 bool sample_gather(nima_run *, nima_time tick);

@@ -101,6 +101,8 @@ static bool take(link_end *l, nng_msg *message, const link_receive_slot *slot, l
         *frame = (link_frame){at + LINK_FRAME_HEADER, bytes, wire_kind_of(at + LINK_FRAME_HEADER, bytes), message};
         return true;
     }
+    int none = 0;                            /* NNG delivers a first frame before it tells of the pipe, now and then */
+    if (l->state != LINK_UP) atomic_compare_exchange_strong(&l->pipe_in, &none, pipe);
     if (l->state != LINK_UP) handshake(l, at, length, pipe);
     return false;
 }

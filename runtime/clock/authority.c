@@ -211,6 +211,12 @@ void authority_grant_to(authority *a, uint32_t child, authority_grant *g) {
     g->awaited = a->list;
 }
 
+void authority_post(authority *a, moment at) {
+    assert(a->missing == 0);
+    a->sum.net = moment_least(a->sum.net, at);
+    a->grant.until = moment_least(a->grant.until, at);
+}
+
 /* ---- what is said about it ---- */
 static void append_text(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
 static void append_text(char *text, size_t room, const char *format, ...) {

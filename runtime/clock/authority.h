@@ -71,6 +71,9 @@ nima_err authority_open(authority *, const authority_grant *, uint64_t now_us, c
     NIMA_MUST_CHECK;
 void authority_grant_to(authority *, uint32_t child, authority_grant *);   /* `awaited` is valid until the next call */
 
+/* Root, between windows: something was posted from outside for `at`, where nothing was held; the next window may begin there. */
+void authority_post(authority *, moment at);
+
 /* Names the children that owe a report for longer than the deadline, and since when; how many there are. */
 uint32_t authority_watch(const authority *, uint64_t now_us, uint64_t deadline_us, char *text, size_t room);
 /* How much a window held, where the time went, and whether more dispatchers can pay; for the run's summary. */

@@ -1,119 +1,17 @@
 /* cluster.c: the life of a dispatcher among others: start, windows under the clock, end. See cluster.h. */
 #include "cluster/private.h"
-#include <dlfcn.h>
-#include <errno.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-enum { END_MS = 2000 };
-
-/* ---- links ---- */
-static void on_link_log(void *arg, link_level level, const char *text) {
-    (void)arg;
-    if (level >= LINK_WARNING) fprintf(stderr, "nima: %s\n", text);
-}
-
-static nima_err open_links(nima_run *r, const uint8_t run_id[16], char *error, size_t room) {
-    cluster *k = r->cluster;
-    transport_fault fault;
-    for (uint32_t d = 0; d < k->count; d++) {
-        if (d == k->self) continue;
-        char url[160];
-        const uint32_t low = d < k->self ? d : k->self, high = d < k->self ? k->self : d;
-        snprintf(url, sizeof url, "ipc://%s/%u-%u", k->folder, low, high);
-        link_options o = { .url = url, .self = k->names[k->self], .peer = k->names[d], .role = k->self, .connect_ms = 30000, .lost_ms = 4000,
-                           .log = on_link_log };
-        memcpy(o.run_id, run_id, 16);
-        const transport_err e = k->self < d ? link_listen(&k->links[d], &o, &fault) : link_dial(&k->links[d], &o, &fault);
-        if (e) { snprintf(error, room, "%s", fault.text); return NIMA_E_LINK; }
-    }
-    for (uint32_t d = 0; d < k->count; d++)
-        if (k->links[d] && link_wait(k->links[d], &fault)) { snprintf(error, room, "%s", fault.text); return NIMA_E_LINK; }
-    return NIMA_OK;
-}
-
-/* ---- followers of this machine: nima-node --dispatcher FOLDER NUMBER ---- */
-static void find_node(char *path, size_t room) {
-    char self[PATH_MAX] = "";
-    const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n > 0) self[n] = 0;
-    char *slash = strrchr(self, '/');
-    if (slash) *slash = 0;
-    snprintf(path, room, "%s/nima-node", self);
-    if (access(path, X_OK) == 0) return;
-    Dl_info where;
-    if (dladdr((const void *)(uintptr_t)cluster_open, &where) && where.dli_fname) {
-        char *library = realpath(where.dli_fname, NULL);
-        char *end = library ? strrchr(library, '/') : NULL;
-        if (end) {
-            *end = 0;
-            snprintf(path, room, "%s/../bin/nima-node", library);
-        }
-        free(library);
-        if (access(path, X_OK) == 0) return;
-    }
-    snprintf(path, room, "nima-node");
-}
-
-static nima_err write_spec(nima_run *r, const nima_options *o, const uint8_t run_id[16], char *error, size_t room) {
-    char path[160];
-    Dl_info where;
-    if (!dladdr(r->model, &where) || !where.dli_fname) { snprintf(error, room, "the model is in no file of its own"); return NIMA_E_LOAD; }
-    char *model = realpath(where.dli_fname, NULL);
-    snprintf(path, sizeof path, "%s/run", r->cluster->folder);
-    FILE *f = fopen(path, "wx");
-    if (!f || !model) {
-        snprintf(error, room, "%s: %s", f ? where.dli_fname : path, strerror(errno));
-        if (f) fclose(f);
-        free(model);
-        return NIMA_E_SYSTEM;
-    }
-    const run_tuning *t = &r->tuning;
-    fprintf(f, "model %s\nseed %llu\nthreads %u\ndispatchers %u\nfingerprint %d\npin %d\ndirty %d\nlog_level %d\ndead_letters %d\n", model,
-            (unsigned long long)o->seed, r->threads, r->cluster->count, !o->no_fingerprint, !o->no_pin, t->dirty, t->log_level, (int)t->dead_letters);
-    fprintf(f, "warmup %lld\nshard_order %llu\nmemory_limit %llu\nrun_id ", (long long)t->warmup, (unsigned long long)t->shard_order,
-            (unsigned long long)t->memory_limit);
-    for (int i = 0; i < 16; i++) fprintf(f, "%02x", run_id[i]);
-    fputc('\n', f);
-    for (const char *const *s = o->set; s && *s; s++) fprintf(f, "set %s\n", *s);
-    free(model);
-    if (fclose(f)) { snprintf(error, room, "%s: %s", path, strerror(errno)); return NIMA_E_SYSTEM; }
-    return NIMA_OK;
-}
-
-static nima_err start_followers(nima_run *r, const nima_options *o, uint8_t run_id[16], char *error, size_t room) {
-    cluster *k = r->cluster;
-    const char *base = getenv("XDG_RUNTIME_DIR");
-    snprintf(k->folder, sizeof k->folder, "%.70s/nima-XXXXXX", base && *base ? base : "/tmp");
-    if (!mkdtemp(k->folder)) { snprintf(error, room, "%s: %s", k->folder, strerror(errno)); k->folder[0] = 0; return NIMA_E_SYSTEM; }
-    randombytes_buf(run_id, 16);
-    const nima_err code = write_spec(r, o, run_id, error, room);
-    if (code) return code;
-    char node[PATH_MAX + 32];
-    find_node(node, sizeof node);
-    for (uint32_t d = 1; d < k->count; d++) {
-        char number[16];
-        snprintf(number, sizeof number, "%u", d);
-        char *const args[] = { node, (char *)(uintptr_t)"--dispatcher", k->folder, number, NULL };
-        const int e = posix_spawnp(&k->children[d], node, NULL, NULL, args, environ);
-        if (e) {
-            k->children[d] = 0;
-            snprintf(error, room, "%s could not be started: %s", node, strerror(e));
-            return NIMA_E_SYSTEM;
-        }
-    }
-    return NIMA_OK;
-}
 
 /* ---- the clock ---- */
 static bool report(nima_run *r) {            /* of the window that was run; window 0: of set-up */
     cluster *k = r->cluster;
-    const wire_net net = { .window = k->arrivals.window, .earliest = { r->net, r->net_step }, .halt_time = r->halt_at,
+    uint64_t events = 0;
+    for (uint32_t s = r->own_from; s < r->own_to; s++) events += r->shards[s].events;
+    const uint64_t ran = events - k->events;
+    k->events = events;
+    moment earliest = { r->net, r->net_step };
+    for (unsigned w = 0; w < r->threads; w++) if (r->contexts[w].failed) earliest = MOMENT_NEVER;   /* a shard was abandoned: no NET */
+    const wire_net net = { .window = k->arrivals.window, .events = ran, .earliest = { earliest.time, earliest.step }, .halt_time = r->halt_at,
                            .compute_ns = (uint64_t)(r->window_us * 1000), .exchange_ns = k->exchange_us * 1000,
                            .sent = { k->sent, k->count } };
     if (k->self) {
@@ -123,8 +21,8 @@ static bool report(nima_run *r) {            /* of the window that was run; wind
     }
     uint32_t count = 0;
     for (uint32_t d = 0; d < k->count; d++) if (k->sent[d]) k->report_counts[count++] = (batch_count){ d, k->sent[d] };
-    const authority_report own = { .window = net.window, .net = { r->net, r->net_step }, .halt_at = r->halt_at, .last_event = -1,
-                                   .busy_us = (uint64_t)r->window_us, .exchange_us = k->exchange_us, .sent = k->report_counts, .sent_count = count };
+    const authority_report own = { .window = net.window, .net = earliest, .halt_at = r->halt_at, .last_event = -1,
+                                   .events = ran, .busy_us = (uint64_t)r->window_us, .exchange_us = k->exchange_us, .sent = k->report_counts, .sent_count = count };
     char error[300];
     if (authority_take(k->authority, 0, &own, cluster_now_us(), error, sizeof error)) cluster_fail(r, "%s", error);
     while (!r->failed && !authority_complete(k->authority)) cluster_pump(r, true);
@@ -137,36 +35,50 @@ static bool report(nima_run *r) {            /* of the window that was run; wind
     return true;
 }
 
-static bool await_batches(nima_run *r, const authority_grant *g) {
+static bool await_batches(nima_run *r, const authority_grant *g) {   /* and starts the window */
     cluster *k = r->cluster;
     const uint64_t begin = cluster_now_us();
     for (bool started = false; !r->failed; cluster_pump(r, true)) {
-        if (arrivals_start(&k->arrivals, g, &started)) cluster_fail(r, "%s: more events arrived than were sent", k->names[k->self]);
+        if (arrivals_start(&k->arrivals, g, &started)) cluster_fail(r, "%s: more events arrived than were sent", k->peers[k->self].name);
         if (started) break;
         if (k->ended) return false;
     }
+    k->has_run = g->order == AUTHORITY_REST;
     k->exchange_us = cluster_now_us() - begin;
     return !r->failed;
 }
 
-void cluster_begin_window(nima_run *r) {
+static void grant(nima_run *r, const authority_grant *plan) {   /* to all; returns once it may be started here */
     cluster *k = r->cluster;
-    k->collected = false;
-    const authority_grant plan = { .window = k->arrivals.window + 1, .order = AUTHORITY_RUN, .from = { r->net, r->net_step },
-                                   .until = r->step_mode ? (moment){ r->net, r->net_step + 1 } : (moment){ r->until, 0 } };
     char error[300];
-    if (authority_open(k->authority, &plan, cluster_now_us(), error, sizeof error)) { cluster_fail(r, "%s", error); return; }
+    if (authority_open(k->authority, plan, cluster_now_us(), error, sizeof error)) { cluster_fail(r, "%s", error); return; }
     for (uint32_t d = 1; d < k->count && !r->failed; d++) {
         authority_grant g;
         authority_grant_to(k->authority, d, &g);
         uint32_t expected = g.awaited_count ? g.awaited[0].batches : 0;
         const wire_message m = { .kind = WIRE_GRANT, .grant = { .window = g.window, .from = { g.from.time, g.from.step },
-                                 .until = { g.until.time, g.until.step }, .expected = { &expected, 1 } } };
+                                 .until = { g.until.time, g.until.step }, .order = g.order, .expected = { &expected, 1 } } };
         cluster_send(r, d, &m);
     }
     authority_grant own;
     authority_grant_to(k->authority, 0, &own);
     await_batches(r, &own);
+}
+
+void cluster_begin_window(nima_run *r) {
+    r->cluster->collected = false;
+    const authority_grant plan = { .window = r->cluster->arrivals.window + 1, .order = AUTHORITY_RUN, .from = { r->net, r->net_step },
+                                   .until = r->step_mode ? (moment){ r->net, r->net_step + 1 } : (moment){ r->until, 0 } };
+    grant(r, &plan);
+}
+
+/* Nothing is run; at its end no batch is in flight. */
+static void rest(nima_run *r) {
+    authority_grant plan;
+    authority_plan_rest(r->cluster->authority, &plan);
+    grant(r, &plan);
+    memset(r->cluster->sent, 0, r->cluster->count * sizeof *r->cluster->sent);
+    if (!r->failed) report(r);
 }
 
 static void tell_failure(nima_run *r) {      /* follower: before its report */
@@ -193,6 +105,7 @@ void cluster_end_window(nima_run *r) {
 static void ask(nima_run *r, uint32_t operation) {
     cluster *k = r->cluster;
     const wire_message m = { .kind = WIRE_CONTROL, .control = { .operation = operation } };
+    if (operation == OPERATION_COLLECT || (operation == OPERATION_SAMPLE && r->gset_count)) rest(r);
     k->parts_missing = k->count - 1;
     for (uint32_t d = 1; d < k->count && !r->failed; d++) cluster_send(r, d, &m);
     while (!r->failed && k->parts_missing) cluster_pump(r, true);
@@ -203,6 +116,32 @@ void cluster_row(nima_run *r, const double *row) {
     const wire_message m = { .kind = WIRE_CONTROL, .control = { .operation = OPERATION_ROW,
                              .blob = { row, (uint32_t)(r->engine.row_values * sizeof *row) } } };
     for (uint32_t d = 1; d < r->cluster->count && !r->failed; d++) cluster_send(r, d, &m);
+}
+
+typedef struct { nima_id to; uint64_t number; uint32_t type, bytes; } post_head;
+void cluster_post(nima_run *r, nima_id to, nima_time at, uint32_t type, uint64_t number, const void *payload, uint32_t bytes) {
+    cluster *k = r->cluster;
+    const post_head head = { to, number, type, bytes };
+    const uint32_t owner = cluster_owner(r, id_shard(to));
+    authority_post(k->authority, (moment){ at, 0 });
+    if (owner == k->self) return;
+    char *blob = malloc(sizeof head + bytes);
+    if (!blob) { cluster_fail(r, "no memory for a message"); return; }
+    memcpy(blob, &head, sizeof head);
+    if (bytes) memcpy(blob + sizeof head, payload, bytes);
+    const wire_message m = { .kind = WIRE_CONTROL, .control = { .operation = OPERATION_POST, .number = at,
+                             .blob = { blob, (uint32_t)sizeof head + bytes } } };
+    cluster_send(r, owner, &m);
+    free(blob);
+}
+
+void cluster_take_post(nima_run *r, const wire_control *m) {
+    post_head head;
+    if (m->blob.bytes < sizeof head) { cluster_fail(r, "a post of nothing"); return; }
+    memcpy(&head, m->blob.at, sizeof head);
+    const uint32_t shard_number = id_shard(head.to);
+    if (head.bytes != m->blob.bytes - sizeof head || shard_number < r->own_from || shard_number >= r->own_to) { cluster_fail(r, "a post to nobody here"); return; }
+    embed_post(r, head.to, m->number, head.type, head.number, (const char *)m->blob.at + sizeof head, head.bytes);
 }
 
 static void ask_status(nima_run *r, uint32_t operation, nima_time *last_event, bool *pending) {
@@ -222,7 +161,6 @@ void cluster_collect(nima_run *r) {
     k->collected = true;
     uint64_t **others[] = { &r->others_dead, &r->others_unread };
     for (int i = 0; i < 2; i++) if (*others[i]) memset(*others[i], 0, 65536 * sizeof **others[i]);
-    if (sigsetjmp(r->contexts[0].escape, 0)) return;         /* out of memory: noted */
     ask(r, OPERATION_COLLECT);
 }
 
@@ -234,13 +172,20 @@ void cluster_summary(const nima_run *r, char *text, size_t room) {
 /* ---- follower ---- */
 nima_err cluster_follow(nima_run *r) {
     cluster *k = r->cluster;
+    failure_before before;
+    failure_enter(&r->contexts[0], &before);
     while (!r->failed && !k->ended) {
         cluster_pump(r, true);
         if (k->granted) {
             const authority_grant g = k->grant;
             k->granted = false;
             if (!await_batches(r, &g)) break;
-            window_follow(r, g.from.time, g.from.step, g.until.step ? g.until.time + 1 : g.until.time);
+            if (g.order == AUTHORITY_REST) {
+                memset(k->sent, 0, k->count * sizeof *k->sent);
+                report(r);
+                continue;
+            }
+            window_follow(r, g.from.time, g.from.step, g.until.step ? g.until.time + 1 : g.until.time, g.until.step > 0);
             cluster_end_window(r);
         } else if (k->operation) {
             const uint32_t operation = k->operation;
@@ -253,87 +198,87 @@ nima_err cluster_follow(nima_run *r) {
             gather_done(r);
         }
     }
+    failure_leave(&before);
     return r->failed ? r->failure.code : NIMA_OK;
 }
 
 /* ---- life ---- */
+static nima_err allocate(nima_run *r, char *error, size_t room) {
+    cluster *k = r->cluster;
+    k->links = calloc(k->count, sizeof *k->links);
+    k->peers = calloc(k->count, sizeof *k->peers);
+    k->batches = calloc(k->count, sizeof *k->batches);
+    k->sent = calloc(k->count, sizeof *k->sent);
+    k->report_counts = calloc(k->count, sizeof *k->report_counts);
+    bool good = k->links && k->peers && k->batches && k->sent && k->report_counts;
+    for (uint32_t d = 0; good && d < k->count; d++) good = d == k->self || !wire_batch_init(&k->batches[d], WIRE_BATCH_BYTES);
+    if (!good) snprintf(error, room, "no memory for batches");
+    return good ? NIMA_OK : NIMA_E_MEMORY;
+}
+
+static nima_err lead(nima_run *r, const nima_options *o, char *error, size_t room) {
+    cluster *k = r->cluster;
+    transport_fault fault;
+    randombytes_buf(k->run_id, 16);
+    k->has_key = k->config->hosts > 1 && !k->config->insecure;
+    if (k->has_key && !*k->config->key) seal_key_new(&k->key);
+    else if (k->has_key && seal_key_read(&k->key, k->config->key, &fault)) { snprintf(error, room, "%s", fault.text); return NIMA_E_USAGE; }
+    return hosts_start(r, o, error, room);
+}
+
+static nima_err begin(nima_run *r, char *error, size_t room) {       /* links, the clock, and everybody's first report */
+    cluster *k = r->cluster;
+    nima_err code = links_name(k, error, room);
+    if (!code) code = links_open(k, error, room);
+    if (code) return code;
+    authority_child children[64];
+    for (uint32_t d = 0; d < k->count; d++) children[d] = (authority_child){ k->peers[d].name, d, 1 };
+    if (!k->self) k->authority = authority_new(children, k->count, k->count, cluster_now_us());
+    while (!r->failed && !links_are_up(k)) cluster_pump(r, true);
+    if (r->failed || !report(r)) { snprintf(error, room, "%s", r->failure.text); return r->failure.code; }
+    if (!k->self) hosts_up(k);
+    k->up = true;
+    return NIMA_OK;
+}
+
 nima_err cluster_open(nima_run *r, const nima_options *o, char *error, size_t room) {
     const uint32_t count = r->tuning.dispatchers;
-    if (count > 63) { snprintf(error, room, "%u dispatchers; on one machine 63 at most", count); return NIMA_E_USAGE; }
-    if (r->tuning.on_delivery) { snprintf(error, room, "tracing and stopping at an agent need one dispatcher"); return NIMA_E_USAGE; }
-    if (sodium_init() < 0) { snprintf(error, room, "libsodium does not start"); return NIMA_E_SYSTEM; }
+    const char *wrong = count > CONFIG_HOSTS_MAX ? "a run has 63 dispatchers at most"
+                      : o->record_sent ? "a list of what was sent needs one dispatcher"
+                      : r->tuning.on_delivery ? "tracing, and stopping at an agent, need one dispatcher" : NULL;
+    if (wrong) { snprintf(error, room, "%s", wrong); return NIMA_E_USAGE; }
+    if (!seal_start()) { snprintf(error, room, "libsodium does not start"); return NIMA_E_SYSTEM; }
     cluster *k = r->cluster = calloc(1, sizeof *k);
     if (!k) { snprintf(error, room, "no memory"); return NIMA_E_MEMORY; }
     k->self = r->tuning.dispatcher;
     k->count = count;
-    k->crowded = r->threads * count >= team_cores();
-    k->links = calloc(count, sizeof *k->links);
-    k->names = calloc(count, sizeof *k->names);
-    k->batches = calloc(count, sizeof *k->batches);
-    k->sent = calloc(count, sizeof *k->sent);
-    k->report_counts = calloc(count, sizeof *k->report_counts);
-    k->children = calloc(count, sizeof *k->children);
-    if (!k->links || !k->names || !k->batches || !k->sent || !k->report_counts || !k->children) { snprintf(error, room, "no memory"); return NIMA_E_MEMORY; }
-    authority_child children[64];
-    for (uint32_t d = 0; d < count; d++) {
-        snprintf(k->names[d], sizeof k->names[d], "dispatcher-%u", d);
-        children[d] = (authority_child){ k->names[d], d, 1 };
-        if (d != k->self && wire_batch_init(&k->batches[d], WIRE_BATCH_BYTES)) { snprintf(error, room, "no memory for batches"); return NIMA_E_MEMORY; }
-    }
-    uint8_t run_id[16];
-    nima_err code = NIMA_OK;
-    if (k->self == 0) code = start_followers(r, o, run_id, error, room);
-    else {
-        snprintf(k->folder, sizeof k->folder, "%s", r->tuning.dispatcher_folder);
-        memcpy(run_id, r->tuning.run_id, 16);
-    }
-    if (!code) code = open_links(r, run_id, error, room);
-    if (code) return code;
-    if (k->self == 0) k->authority = authority_new(children, count, count, cluster_now_us());
-    if (k->self == 0 && !k->authority) { snprintf(error, room, "no memory for the clock"); return NIMA_E_MEMORY; }
-    if (!report(r)) { snprintf(error, room, "%s", r->failure.text); return r->failure.code; }
-    return NIMA_OK;
-}
-
-static void end_children(cluster *k) {
-    const uint64_t begin = cluster_now_us();
-    for (uint32_t d = 1; d < k->count; d++) {
-        if (!k->children[d]) continue;
-        while (waitpid(k->children[d], NULL, WNOHANG) == 0) {
-            if (cluster_now_us() - begin > END_MS * 1000) kill(k->children[d], SIGKILL);
-            usleep(1000);
-        }
-    }
+    k->crowded = r->threads * (r->tuning.here ? r->tuning.here : count) >= team_cores();
+    cluster_config_local(&k->own, count, r->threads);
+    k->config = r->tuning.cluster ? r->tuning.cluster : &k->own;
+    memcpy(k->run_id, r->tuning.run_id, 16);
+    if (k->self) snprintf(k->folder, sizeof k->folder, "%s", r->tuning.dispatcher_folder);
+    nima_err code = allocate(r, error, room);
+    if (!code && !k->self) code = lead(r, o, error, room);
+    return code ? code : begin(r, error, room);
 }
 
 void cluster_close(nima_run *r) {
     cluster *k = r->cluster;
-    if (k->self == 0)
-        for (uint32_t d = 1; d < k->count; d++) {
-            const wire_message m = { .kind = WIRE_CONTROL, .control = { .operation = OPERATION_END } };
-            transport_fault fault;
-            if (k->links && k->links[d] && link_is_up(k->links[d]) && link_send_message(k->links[d], &m, &fault)) kill(k->children[d], SIGTERM);
-            else if (k->children && k->children[d] && !(k->links && k->links[d] && link_is_up(k->links[d]))) kill(k->children[d], SIGTERM);
-        }
-    for (uint32_t d = 0; k->links && d < k->count; d++) {
-        transport_fault fault;
-        if (k->links[d] && link_close(k->links[d], r->failed ? 0 : 500, &fault) != TRANSPORT_OK) {}   /* the run is over either way */
-    }
-    if (k->self == 0 && k->children) end_children(k);
-    if (k->self == 0 && k->folder[0]) {
-        char path[160];
-        snprintf(path, sizeof path, "%s/run", k->folder);
-        unlink(path);
-        rmdir(k->folder);
-    }
+    const wire_message end = { .kind = WIRE_CONTROL, .control = { .operation = OPERATION_END } };
+    transport_fault fault;
+    const bool failed = r->failed || !k->up;
+    k->ended = true;
+    for (uint32_t d = 1; k->self == 0 && !failed && d < k->count; d++)
+        if (link_send_message(k->links[d], &end, &fault)) {} /* lost in the last moment: it ends by itself */
+    if (k->self == 0 && failed) hosts_end(k, true);
+    for (uint32_t d = 0; k->links && d < k->count; d++)
+        if (k->links[d] && link_close(k->links[d], failed ? 0 : 500, &fault)) {}     /* the run is over either way */
+    if (k->self == 0 && !failed) hosts_end(k, false);
     for (uint32_t d = 0; k->batches && d < k->count; d++) if (k->batches[d].memory) wire_batch_fini(&k->batches[d]);
+    for (uint32_t i = 0; i < k->early_count; i++) link_discard(&k->early[i].frame);
     authority_free(k->authority);
-    free(k->links);
-    free(k->names);
-    free(k->batches);
-    free(k->sent);
-    free(k->report_counts);
-    free(k->children);
-    free(k);
+    seal_key_wipe(&k->key);
+    void *arrays[] = { k->early, k->links, k->peers, k->batches, k->sent, k->report_counts, k };
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     r->cluster = NULL;
 }

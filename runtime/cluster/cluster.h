@@ -21,6 +21,8 @@ void cluster_row(nima_run *, const double *row);   /* leader: tells the others w
 void cluster_collect(nima_run *);            /* leader: copies all agents and counters here; they then read like its own */
 /* Leader: time of the last event, -1 if none, and whether anything is pending: in, of this dispatcher; out, of all. */
 void cluster_status(nima_run *, nima_time *last_event, bool *pending);
+/* Leader: a message from outside; the receiver's dispatcher takes it before the next window. */
+void cluster_post(nima_run *, nima_id to, nima_time at, uint32_t type, uint64_t number, const void *payload, uint32_t bytes);
 nima_err cluster_follow(nima_run *);         /* follower: until the leader ends the run */
 void cluster_summary(const nima_run *, char *text, size_t room);   /* where the time went */
 #pragma GCC visibility pop

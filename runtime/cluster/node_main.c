@@ -1,6 +1,9 @@
-/* node_main.c: nima-node, the program of a dispatcher that follows. `nima-node --dispatcher FOLDER NUMBER` is started by the leader: the
- * folder (mode 0700) holds the run's description and the sockets. It ends with the run, or with its parent, whatever becomes of it. */
+/* node_main.c: nima-node, the program that runs on each host of a run. `nima-node --join -` watches the host's dispatchers (join_main.c);
+ * `nima-node --dispatcher FOLDER NUMBER PARENT` is one, started by it: the folder (mode 0700) holds the run's description, the run's key
+ * and the sockets. A dispatcher ends with the run, or with its parent, whatever becomes of it. */
+#include "cluster/node.h"
 #include "cluster/cluster.h"
+#include "cluster/probe.h"
 #include "run.h"
 #include <signal.h>
 #include <stdlib.h>
@@ -9,7 +12,8 @@
 #include <unistd.h>
 
 enum { SETS_MAX = 1024 };
-typedef struct { char *model; nima_options options; run_tuning tuning; const char *set[SETS_MAX + 1]; uint32_t sets; } spec;
+typedef struct { char *model; nima_options options; run_tuning tuning; const char *set[SETS_MAX + 1]; uint32_t sets;
+                 unsigned first; } spec;             /* first: number of the first dispatcher of this host */
 
 static bool read_id(const char *text, uint8_t id[16]) {
     for (int i = 0; i < 16; i++) {
@@ -40,36 +44,49 @@ static bool read_line(spec *s, char *line) {
     else if (!strcmp(line, "warmup")) s->tuning.warmup = strtoll(value, NULL, 10);
     else if (!strcmp(line, "shard_order")) s->tuning.shard_order = n;
     else if (!strcmp(line, "memory_limit")) s->tuning.memory_limit = n;
+    else if (!strcmp(line, "here")) s->tuning.here = (unsigned)n;
+    else if (!strcmp(line, "before")) s->first = (unsigned)n;
     else return false;
     return true;
 }
 
-int main(int argc, char **argv) {
-    if (argc != 4 || strcmp(argv[1], "--dispatcher")) {
-        fprintf(stderr, "nima-node is started by nima: nima-node --dispatcher FOLDER NUMBER\n");
-        return 2;
-    }
+int dispatcher_main(const char *folder, const char *number, const char *parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != (pid_t)strtol(parent, NULL, 10)) return 1;      /* it died before we asked to die with it */
     signal(SIGINT, SIG_IGN);                 /* the leader decides */
     static spec s;
     s.tuning = RUN_TUNING_DEFAULT;
     char path[4096], line[65536];
-    snprintf(path, sizeof path, "%s/run", argv[2]);
-    FILE *f = fopen(path, "r");
+    snprintf(path, sizeof path, "%s/run", folder);
+    FILE *f = fopen(path, "re");
     if (!f) { perror(path); return 1; }
     while (fgets(line, sizeof line, f))
         if (!read_line(&s, line)) { fprintf(stderr, "%s: a line that is not understood: %s\n", path, line); return 1; }
     fclose(f);
     s.options.set = s.set;
-    s.tuning.dispatcher = (unsigned)strtoul(argv[3], NULL, 10);
-    s.tuning.dispatcher_folder = argv[2];
+    s.tuning.dispatcher = (unsigned)strtoul(number, NULL, 10);
+    s.tuning.here_before = s.tuning.dispatcher - s.first;
+    s.tuning.dispatcher_folder = folder;
+    if (!s.options.threads) {
+        const unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+        s.options.threads = s.tuning.here && cores > s.tuning.here ? cores / s.tuning.here : 1;
+    }
     const nima_model *model;
     nima_run *run = NULL;
+    char why[600] = "";
     nima_err code = nima_load(s.model, &model);
     if (!code) code = run_open(&run, model, &s.options, &s.tuning);
-    if (code) { fprintf(stderr, "dispatcher %s: %s\n", argv[3], nima_error_detail(NULL)); return 1; }
-    code = cluster_follow(run);
-    if (code == NIMA_E_LINK) fprintf(stderr, "dispatcher %s: %s\n", argv[3], nima_error_detail(run));
+    if (code) snprintf(why, sizeof why, "dispatcher %s: %s", number, nima_error_detail(NULL));
+    else code = cluster_follow(run);
+    if (code && !*why) snprintf(why, sizeof why, "%s", nima_error_detail(run));
+    if (*why) dprintf(NODE_WORDS_FD, "%s", why);
     nima_close(run);
-    return code ? 1 : 0;
+    return code == NIMA_E_LINK ? NODE_EXIT_LINK : code ? 1 : 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc == 5 && !strcmp(argv[1], "--dispatcher")) return dispatcher_main(argv[2], argv[3], argv[4]);
+    if (argc == 3 && !strcmp(argv[1], "--join") && !strcmp(argv[2], "-")) return join_main();
+    fprintf(stderr, "nima-node --join -: takes its part in a run, as told on standard input; started by nima, by ssh on other hosts\n");
+    return 2;
 }

@@ -1,0 +1,10 @@
+/* node.h: the two parts of nima-node: one that watches the dispatchers of a host, and a dispatcher. */
+#ifndef NIMA_CLUSTER_NODE_H
+#define NIMA_CLUSTER_NODE_H
+
+/* Reads what the host is to do from standard input (hosts.c says how), starts its dispatchers, watches them, and ends them all when one
+ * fails, or when its input ends. Leaves nothing behind. */
+int join_main(void);
+int dispatcher_main(const char *folder, const char *number, const char *parent);
+enum { NODE_WORDS_FD = 3, NODE_EXIT_LINK = 8 };              /* where a dispatcher writes why it failed; its exit status if a link did */
+#endif
