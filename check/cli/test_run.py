@@ -48,6 +48,15 @@ class Contract(Case):
             seen.add((o["fingerprint"], (folder / "model.csv").read_text(), (folder / "agents.csv").read_text()))
         self.assertEqual(len(seen), 1)
 
+    def test_fingerprint_and_files_on_any_number_of_dispatchers(self):
+        seen = set()
+        for n in (1, 2, 3):
+            o = self.outcome(MODELS / "many.c", "--dispatchers", n, "--threads", 1)
+            folder = self.folder / o["out"]
+            self.assertEqual(o["dispatchers"], n)
+            seen.add((o["fingerprint"], o["events"], (folder / "model.csv").read_text(), (folder / "agents.csv").read_text()))
+        self.assertEqual(len(seen), 1)
+
     def test_seed_and_parameters_change_the_fingerprint(self):
         first, other = self.outcome(TALKER), self.outcome(TALKER, "-p", "lines=4")
         self.assertNotEqual(first["fingerprint"], other["fingerprint"])
@@ -86,6 +95,9 @@ class Refusals(Case):
         self.refused(TALKER, "--log", "loud", says="--log")
         self.refused(TALKER, "--dead-letters", "burn", says="--dead-letters")
         self.refused(TROUBLE, "--trace", "nobody", says="nobody")
+        self.refused(TALKER, "--dispatchers", "0", says="--dispatchers")
+        self.refused(TALKER, "--cluster", "no_such.cfg", says="no_such.cfg")
+        self.refused(TALKER, "--dispatchers", "2", "--trace", "all", says="one dispatcher")
         self.refused(TALKER, TALKER, says="one model")
         self.refused(says="which model")
 

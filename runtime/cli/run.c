@@ -6,6 +6,7 @@
 #include "cli/report.h"
 #include "cli/time_text.h"
 #include "cli/trace.h"
+#include "cluster/config.h"
 #include "parameters.h"
 #include <errno.h>
 #include <math.h>
@@ -14,14 +15,21 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { RUN_OUT = REQUEST_OWN, RUN_SPEED, RUN_LOG, RUN_FINGERPRINT, RUN_JSON, RUN_TRACE, RUN_BREAK, RUN_DISPATCHERS, RUN_HELP };
+enum { RUN_OUT = REQUEST_OWN, RUN_SPEED, RUN_LOG, RUN_FINGERPRINT, RUN_JSON, RUN_TRACE, RUN_BREAK, RUN_DISPATCHERS, RUN_CLUSTER, RUN_HELP };
 static const struct option long_options[] = { REQUEST_LONG, { "out", required_argument, NULL, RUN_OUT },
     { "speed", required_argument, NULL, RUN_SPEED }, { "log", required_argument, NULL, RUN_LOG },
     { "fingerprint", no_argument, NULL, RUN_FINGERPRINT }, { "json", no_argument, NULL, RUN_JSON },
     { "trace", required_argument, NULL, RUN_TRACE }, { "break", required_argument, NULL, RUN_BREAK },
-    { "dispatchers", required_argument, NULL, RUN_DISPATCHERS }, { "help", no_argument, NULL, RUN_HELP }, { NULL, 0, NULL, 0 } };
+    { "dispatchers", required_argument, NULL, RUN_DISPATCHERS }, { "cluster", required_argument, NULL, RUN_CLUSTER },
+    { "help", no_argument, NULL, RUN_HELP }, { NULL, 0, NULL, 0 } };
 
-typedef struct { request request; const char *out, *trace, *break_at; bool fingerprint, json, help; char command[8192]; } run_options;
+typedef struct {
+    request request;
+    const char *out, *trace, *break_at, *cluster_file;
+    bool fingerprint, json, help;
+    cluster_config cluster;
+    char command[8192];
+} run_options;
 
 /* ---- options ---- */
 static int speed_option(request *r, const char *value) {
@@ -45,6 +53,13 @@ static int dispatchers_option(request *r, const char *value) {
     return EXIT_GOOD;
 }
 
+static int use_cluster(run_options *o) {
+    char error[1000];
+    if (cluster_config_read(&o->cluster, o->cluster_file, error, sizeof error)) return cli_usage("run", "--cluster %s", error);
+    cluster_config_apply(&o->cluster, &o->request.options, &o->request.tuning);
+    return EXIT_GOOD;
+}
+
 static int read_options(int argc, char **argv, run_options *o) {
     request *r = &o->request;
     snprintf(o->command, sizeof o->command, "nima");
@@ -61,6 +76,7 @@ static int read_options(int argc, char **argv, run_options *o) {
         case RUN_BREAK: o->break_at = optarg; code = EXIT_GOOD; break;
         case RUN_DISPATCHERS: code = dispatchers_option(r, optarg); break;
         case RUN_HELP: o->help = true; code = EXIT_GOOD; break;
+        case RUN_CLUSTER: o->cluster_file = optarg; code = EXIT_GOOD; break;
         default: if (code < 0) return cli_bad_option("run", argv, option);
         }
         if (code) return code;
@@ -68,11 +84,14 @@ static int read_options(int argc, char **argv, run_options *o) {
     if (optind + 1 < argc) return cli_usage("run", "one model at a time: %s, and then %s", argv[optind], argv[optind + 1]);
     if (optind == argc && !o->help) return cli_usage("run", "which model?");
     if (o->trace && o->break_at) return cli_usage("run", "--trace and --break: one at a time");
+    if (o->cluster_file && r->tuning.dispatchers) return cli_usage("run", "--cluster and --dispatchers: one of them");
+    if ((o->trace || o->break_at) && (o->cluster_file || r->tuning.dispatchers > 1))
+        return cli_usage("run", "--trace and --break need one dispatcher");
     r->name = argv[optind];
     const unsigned dispatchers = r->tuning.dispatchers, cores = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
     if (dispatchers > 1 && !r->options.threads) r->options.threads = cores > dispatchers ? cores / dispatchers : 1;
     r->options.no_fingerprint = !o->fingerprint && !o->json;
-    return EXIT_GOOD;
+    return o->cluster_file ? use_cluster(o) : EXIT_GOOD;
 }
 
 static void print_parameters(const request *r) {
