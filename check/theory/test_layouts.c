@@ -1,4 +1,4 @@
-/* Every example: the same history on 1, 2, 4 and 7 threads, and in two legs. */
+/* Every example: the same history on 1, 2, 4 and 7 threads, and in two legs; no mail goes unread. */
 #include "theory.h"
 
 static nima_summary history(const char *model, const char *const *set, unsigned threads, nima_time leg, nima_time until) {
@@ -15,6 +15,7 @@ static nima_summary history(const char *model, const char *const *set, unsigned 
 static void same(const char *model, nima_time leg, nima_time until, const char *const *set) {
     nima_summary one = history(model, set, 1, 0, until);
     ck_assert_uint_gt(one.events, 0);
+    ck_assert_uint_eq(one.unread + one.dead_letters, 0);
     for (unsigned layout = 0; layout < 4; layout++) {
         unsigned threads = (unsigned[]){ 2, 4, 7, 2 }[layout];
         nima_summary other = history(model, set, threads, layout == 3 ? leg : 0, until);

@@ -1,9 +1,9 @@
 /* Production lines: parts ride on belts from machine to machine. Machines break down and are repaired, and go to standby
- * when they have nothing to do. The belt is the lookahead, so the machines of all lines run in parallel. */
+ * when they have nothing to do. A line is a shard, and the belt the lookahead. */
 #include "nima.h"
 
 NIMA_PARAMS(
-    (int64_t, lines, 20, "1..", "", "lines"),
+    (int64_t, lines, 20, "1..100000", "", "lines"),
     (int64_t, machines, 10, "1..", "", "machines in a line"),
     (nima_time, arrival, 12000, "1..", "ms", "from one raw part to the next"),
     (nima_time, work, 10000, "1..", "ms", "that a machine takes for a part"),
@@ -26,15 +26,13 @@ NIMA_TALLY(made, "parts")
 NIMA_TALLY(standby, "")
 
 NIMA_STATE(feeder, (int64_t, parts))
-static void feeder_start(nima *me, feeder *self) {
-    (void)self;
-    feed_alarm(me, params_of(me)->arrival);
-}
 static void feeder_update(nima *me, feeder *self) {
-    nima_level(me, on_the_line, (double)++self->parts);
-    part_send(me, nima_at(world_of(me)->machines, nima_index(me) * (uint64_t)params_of(me)->machines), params_of(me)->belt);
+    for (; nima_next(me); self->parts++)
+        part_send(me, nima_at(world_of(me)->machines, nima_index(me) * (uint64_t)params_of(me)->machines), params_of(me)->belt);
+    nima_level(me, on_the_line, (double)self->parts);
     feed_alarm(me, params_of(me)->arrival);
 }
+static void feeder_start(nima *me, feeder *self) { feeder_update(me, self); }
 NIMA_BEHAVIOR(feeder, start, update)
 
 NIMA_STATE(store, (int64_t, parts))
@@ -102,6 +100,7 @@ static void setup(nima_setup *s) {
     setup_world(s)->feeders = feeder_populate(s, (uint64_t)p->lines, 0);
     setup_world(s)->machines = machine_populate(s, (uint64_t)(p->lines * p->machines), 0);
     setup_world(s)->stores = store_populate(s, (uint64_t)p->lines, 0);
+    nima_shards(s, (uint32_t)p->lines);
     nima_lookahead(s, p->belt);
     nima_until(s, nima_setup_ticks(s, 8 * 3600));                /* a shift */
 }

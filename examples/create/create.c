@@ -15,13 +15,16 @@ static void child_update(nima *me, child *self) {
 NIMA_BEHAVIOR(child, update)
 
 NIMA_STATE(maker, (uint64_t, made))
-static void maker_start(nima *me, maker *self) {
+static void make_batch(nima *me, maker *self) {
     uint64_t left = (uint64_t)params_of(me)->agents - self->made, batch = (uint64_t)params_of(me)->batch;
     if (batch > left) batch = left;
     for (uint64_t i = 0; i < batch; i++) greeting_send(me, child_spawn(me, 0, NULL), 0, self->made++);
     if (batch < left) more_alarm(me, 1);
 }
-static void maker_update(nima *me, maker *self) { maker_start(me, self); }
+static void maker_start(nima *me, maker *self) { make_batch(me, self); }
+static void maker_update(nima *me, maker *self) {
+    while (nima_next(me)) make_batch(me, self);
+}
 NIMA_BEHAVIOR(maker, start, update)
 
 static void setup(nima_setup *s) { maker_populate(s, 1, 0); }

@@ -57,7 +57,7 @@ static void door_start(nima *me, door *self) {
     next_alarm(me, random_ticks(me, 1 / params_of(me)->arrivals));
 }
 static void door_update(nima *me, door *self) {
-    customer_spawn(me, 0, NULL);
+    while (nima_next(me)) customer_spawn(me, 0, NULL);
     door_start(me, self);
 }
 NIMA_BEHAVIOR(door, start, update)

@@ -115,6 +115,7 @@ static void setup(nima_setup *s) {
     else walker_populate(s, (uint64_t)p->walkers, 0);
     nima_period(s, sequential ? crowd_behavior : walker_behavior, 1);
     nima_lookahead(s, 1);
+    nima_sample(s, 10);
     nima_until(s, p->max_steps);
 }
 

@@ -23,7 +23,8 @@ static void giver_start(nima *me, giver *self) {
     self->coins = 1;
 }
 static void giver_update(nima *me, giver *self) {
-    self->coins += (int64_t)nima_mail_left(me) - self->gave;
+    self->coins -= self->gave;
+    while (nima_next(me)) self->coins++;
     self->gave = self->coins > 0;
     if (self->gave) give(me, 1);
 }

@@ -13,8 +13,7 @@ static void cell_start(nima *me, cell *self) {
 static void cell_update(nima *me, cell *self);
 NIMA_BEHAVIOR(cell, start, update)
 static void cell_update(nima *me, cell *self) {
-    cell_spawn(me, 0, NULL);
-    cell_start(me, self);
+    for (; nima_next(me); cell_start(me, self)) cell_spawn(me, 0, NULL);
 }
 
 NIMA_REPORTER(cells, count, cell, "", 1)
