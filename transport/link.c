@@ -52,19 +52,27 @@ transport_err link_end_with(link_end *l, transport_err err, const char *format, 
 
 /* ---- making ---- */
 
-/* NNG's threads, no locks: flags only. */
+/* NNG's threads, no locks: flags only. ADD_POST may come after the pipe's first frame, so a pipe counts from ADD_PRE on, unless
+ * there is one already: then pair0 turns the new one away, or, if the old one is just leaving, ADD_POST makes it count. */
 static void on_pipe(nng_pipe pipe, nng_pipe_ev event, void *arg) {
     link_end *l = arg;
     const int id = nng_pipe_id(pipe);
     _Atomic int *current = nng_socket_id(nng_pipe_socket(pipe)) == nng_socket_id(l->in) ? &l->pipe_in : &l->pipe_out;
-    if (event == NNG_PIPE_EV_ADD_PRE && atomic_load(&l->is_up)) atomic_fetch_add(&l->strangers, 1);   /* pair0 turns it away */
-    if (event == NNG_PIPE_EV_ADD_POST) {
+    int none = 0, same = id;
+    switch (event) {
+    case NNG_PIPE_EV_ADD_PRE:
+        if (atomic_load(&l->is_up)) atomic_fetch_add(&l->strangers, 1);
         atomic_store(&l->pipe_ns, link_now_ns());
-        atomic_store(current, id);
-        link_wake(l);
+        if (atomic_compare_exchange_strong(current, &none, id)) link_wake(l);
+        break;
+    case NNG_PIPE_EV_ADD_POST:
+        if (atomic_exchange(current, id) != id) link_wake(l);
+        break;
+    case NNG_PIPE_EV_REM_POST:
+        if (atomic_compare_exchange_strong(current, &same, 0)) link_wake(l);
+        break;
+    default: break;
     }
-    int expected = id;
-    if (event == NNG_PIPE_EV_REM_POST && atomic_compare_exchange_strong(current, &expected, 0)) link_wake(l);
 }
 
 static transport_err socket_open(link_end *l, nng_socket *socket, transport_fault *fault) {

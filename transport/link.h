@@ -65,8 +65,8 @@ bool link_is_sealed(const link_end *);
 /* Blocks until the link is up, or has failed (DEADLINE after connect_ms, REFUSED ...). */
 transport_err link_wait(link_end *, transport_fault *) TRANSPORT_MUST_CHECK;
 
-/* Becomes readable when a frame has come, when there is room again after FULL, or when the link has ended: call link_receive
- * until EMPTY, which makes it unreadable again. For poll and epoll; do not read it. */
+/* Becomes readable when a frame has come, when there is room again after FULL, or when the link has ended. For poll and epoll; do
+ * not read it. An owner's loop: link_receive until EMPTY (which makes it unreadable), then send what was FULL, then sleep. */
 int link_fd(const link_end *);
 
 /* A message of up to frame_max bytes, written in place: reserve, fill, send. */

@@ -8,7 +8,9 @@ static link_end *registered;
 static bool running;
 
 static void look_at_silence(link_end *l, int64_t now) {
-    const bool gone = atomic_load(&l->pipe_in) != l->bound_in || atomic_load(&l->pipe_out) != l->bound_out;
+    const int in = atomic_load(&l->pipe_in), out = atomic_load(&l->pipe_out);
+    if (l->bound_out == 0) l->bound_out = out;                  /* the other pipe's CONFIRM may overtake the news of this one */
+    const bool gone = in != l->bound_in || out != l->bound_out;
     if (gone && !l->gone_ns) l->gone_ns = now;                  /* the next pulse: what came before is in its slots by then */
     else if (gone && !l->peer_said_bye) link_end_with(l, TRANSPORT_LOST, "connection cut");
     bool reads = false;                      /* while the owner leaves all slots full, nothing can be heard */

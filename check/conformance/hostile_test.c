@@ -12,10 +12,10 @@ static int count_descriptors(void) {
     return count;
 }
 
-static long resident_kib(void) {
+static long virtual_kib(void) {              /* what was asked for, touched or not */
     long pages = 0;
     FILE *file = fopen("/proc/self/statm", "r");
-    if (!file || fscanf(file, "%*d %ld", &pages) != 1) pages = 0;
+    if (!file || fscanf(file, "%ld", &pages) != 1) pages = 0;
     if (file) fclose(file);
     return pages * 4;
 }
@@ -76,16 +76,16 @@ START_TEST(length_of_4_gib) {                /* no memory is taken on a stranger
     start(&e, TCP, _i);
     link_ports(e.listener, ports);
     serve(e.listener, 50);
-    const long before = resident_kib();
+    const long before = virtual_kib();
     for (int i = 0; i < 8; i++) {
         const int fd = stranger_connect(ports[i & 1]);
         stranger_send(fd, pair_greeting, 8);
         stranger_send(fd, lengths[i / 2], 8);
         stranger_send(fd, lengths, sizeof lengths);
         serve(e.listener, 30);
+        ck_assert_int_lt(virtual_kib() - before, 1 << 20);
         close(fd);
     }
-    ck_assert_int_lt(resident_kib() - before, 16384);
     ends_up(&e);
     ends_fini(&e);
 }
@@ -208,6 +208,78 @@ START_TEST(false_listener) {                 /* sits at the address without the 
     else e.listener_options.insecure = true;
     ends_listen(&e);
     ck_assert_int_eq(fail_to_dial(&e, &fault), TRANSPORT_REFUSED);
+    ends_fini(&e);
+}
+END_TEST
+
+typedef struct { int up_fd, down_fd, ports[2], variant, answered, confirmed; const seal_key *key; } impostor;
+
+/* Takes HELLO and answers WELCOME, as a true listener would but for one thing. Notes whether a CONFIRM comes. */
+static void *pretend(void *arg) {
+    impostor *me = arg;
+    for (;;) {
+        uint8_t greeting[8], length[8], frame[1024], out[1024] = {0};
+        const int up = accept(me->up_fd, NULL, NULL), down = accept(me->down_fd, NULL, NULL);
+        stranger_send(up, pair_greeting, 8);
+        stranger_send(down, pair_greeting, 8);
+        if (!read_all(up, greeting, 8) || !read_all(down, greeting, 8) || !read_all(up, length, 8)) goto next;
+        const size_t bytes = (size_t)length[6] << 8 | length[7];
+        wire_message hello, m = {.kind = WIRE_WELCOME};
+        if (bytes < 8 || bytes > sizeof frame || !read_all(up, frame, bytes) || wire_decode(&hello, frame + 8, bytes - 8, "dialer", NULL))
+            goto next;
+        seal_transcript t;
+        memset(&t, 0, sizeof t);
+        memcpy(t.run_id, hello.hello.run_id, sizeof t.run_id);
+        memcpy(t.nonce_dialer, hello.hello.nonce, sizeof t.nonce_dialer);
+        memcpy(t.name_dialer, hello.hello.name.at, hello.hello.name.bytes);
+        memcpy(t.name_meant, hello.hello.peer.at, hello.hello.peer.bytes);
+        snprintf(t.name_listener, sizeof t.name_listener, "%s", me->variant == 1 ? "somebody" : "authority");
+        t.role_dialer = hello.hello.role;
+        t.ciphers = hello.hello.ciphers;
+        t.cipher = me->variant == 2 ? 0 : SEAL_CHACHA20;
+        if (me->variant == 3) t.run_id[0]++;
+        m.welcome.name = wire_text_of(t.name_listener);
+        m.welcome.cipher = t.cipher;
+        memcpy(m.welcome.run_id, t.run_id, sizeof t.run_id);
+        seal_prove(m.welcome.proof, me->key, SEAL_WELCOME, &t);
+        const size_t answer = 8 + wire_encode(&m, out + 8, sizeof out - 8);
+        const uint8_t answer_length[8] = {0, 0, 0, 0, 0, 0, (uint8_t)(answer >> 8), (uint8_t)answer};
+        stranger_send(down, answer_length, 8);
+        stranger_send(down, out, answer);
+        me->answered++;
+        me->confirmed += read_all(up, length, 8);
+    next:
+        close(up);
+        close(down);
+    }
+    return NULL;
+}
+
+START_TEST(impostor_answers) {               /* without the key, with another name, without a cipher, of another run; last: all right */
+    enum { RIGHT = 4 };
+    static const transport_err expected[] = {TRANSPORT_FORGED, TRANSPORT_REFUSED, TRANSPORT_FORGED, TRANSPORT_REFUSED, TRANSPORT_DEADLINE};
+    static impostor me;
+    static two_ends e;
+    seal_key other;
+    char url[64];
+    pthread_t thread;
+    transport_fault fault = {""};
+    ends_init(&e, TCP, SEALED);
+    seal_key_new(&other);
+    me.variant = _i;
+    me.key = _i == 0 ? &other : &e.key;
+    me.up_fd = stranger_listen(&me.ports[0]);
+    me.down_fd = stranger_listen(&me.ports[1]);
+    ck_assert_int_eq(pthread_create(&thread, NULL, pretend, &me), 0);
+    pthread_detach(thread);
+    snprintf(url, sizeof url, "tcp://127.0.0.1:%d,%d", me.ports[0], me.ports[1]);
+    e.dialer_options.url = url;
+    e.dialer_options.connect_ms = _i == RIGHT ? 1500 : 8000;
+    ck_assert(link_dial(&e.dialer, &e.dialer_options, &fault) == TRANSPORT_OK);
+    const transport_err err = link_wait(e.dialer, &fault);
+    ck_assert_msg(err == expected[_i], "%d: %s", err, fault.text);
+    ck_assert_int_gt(me.answered, 0);
+    ck_assert_int_eq(me.confirmed > 0, _i == RIGHT);            /* nothing more is said to an impostor */
     ends_fini(&e);
 }
 END_TEST
@@ -376,6 +448,21 @@ START_TEST(addresses) {
 }
 END_TEST
 
+START_TEST(binds_nothing_else) {             /* a listener at 127.0.0.1 is not at 127.0.0.2 */
+    two_ends e;
+    int ports[2];
+    start(&e, TCP, SEALED);
+    link_ports(e.listener, ports);
+    for (int i = 0; i < 2; i++) {
+        struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)ports[i]), .sin_addr.s_addr = htonl(0x7F000002)};
+        const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        ck_assert_int_ne(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+        close(fd);
+    }
+    ends_fini(&e);
+}
+END_TEST
+
 START_TEST(many_links_leave_nothing) {
     int before = 0;
     for (int i = 0; i < 60; i++) {
@@ -402,6 +489,7 @@ int main(void) {
     ADD(plain_websocket_client, WAYS);
     ADD(wrong_peers, 5);
     ADD(false_listener, 2);
+    ADD(impostor_answers, 5);
     ADD(second_client, WAYS);
     ADD(meddler, 2 * (int)(sizeof meddling / sizeof *meddling));
     ADD(replayed_handshake, 1);
@@ -409,6 +497,7 @@ int main(void) {
     ADD(ipc_place, 1);
     ADD(ipc_file_replaced, 1);
     ADD(addresses, 1);
+    ADD(binds_nothing_else, 1);
     ADD(many_links_leave_nothing, 2);
     return suite_run(suite, 1);
 }

@@ -115,6 +115,13 @@ static inline transport_err next(link_end *l, link_frame *frame, int timeout_ms,
     }
 }
 
+static inline void expect_nothing(link_end *l, int timeout_ms) {
+    link_frame frame;
+    transport_fault fault = {""};
+    const transport_err err = next(l, &frame, timeout_ms, &fault);
+    ck_assert_msg(err == TRANSPORT_EMPTY, "%d: %s", err, fault.text);
+}
+
 /* A RESULT of `bytes` bytes, whose content follows from its number. */
 static inline transport_err send_numbered(link_end *l, uint64_t number, uint32_t bytes, transport_fault *fault) {
     static _Thread_local uint8_t blob[1 << 20];

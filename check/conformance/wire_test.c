@@ -121,6 +121,13 @@ static transport_err decode_any(const uint8_t *data, size_t bytes, transport_fau
     if (bytes) memcpy(exact, data, bytes);
     const transport_err err = wire_kind_of(data, bytes) == WIRE_BATCH ? wire_batch_open(&v, exact, bytes, "node7", fault)
                                                                       : wire_decode(&m, exact, bytes, "node7", fault);
+    if (err == TRANSPORT_OK && wire_kind_of(data, bytes) == WIRE_BATCH) {
+        wire_event e;
+        unsigned sum = 0;
+        while (wire_batch_next(&v, &e))
+            for (uint32_t i = 0; i < e.bytes; i++) sum += ((const uint8_t *)e.payload)[i];
+        ck_assert_uint_lt(sum, UINT32_MAX);
+    }
     free(exact);
     return err;
 }
@@ -228,6 +235,21 @@ START_TEST(batch_round_trip) {
 }
 END_TEST
 
+START_TEST(batch_bytes_do_not_add_up) {
+    const size_t bytes = encode_batch(9);
+    wire_events v;
+    ck_assert(wire_batch_open(&v, frame, bytes, "node7", NULL) == TRANSPORT_OK);
+    uint8_t *column = frame + (v.bytes - frame);
+    for (int at = 0; at < 9 * 4; at++) {
+        transport_fault fault = {""};
+        column[at]++;
+        ck_assert_int_eq(wire_batch_open(&v, frame, bytes, "node7", &fault), TRANSPORT_MALFORMED);
+        ck_assert_msg(strstr(fault.text, "sum"), "%s", fault.text);
+        column[at]--;
+    }
+}
+END_TEST
+
 START_TEST(batch_full) {                     /* the room is a bound on what is written, and all that was taken is there */
     wire_batch b;
     ck_assert(wire_batch_init(&b, 4096) == TRANSPORT_OK);
@@ -273,6 +295,7 @@ int main(int argc, char **argv) {
     tcase_add_test(cases, lengths_that_lie);
     tcase_add_test(cases, name_with_control_bytes);
     tcase_add_loop_test(cases, batch_round_trip, 0, 4);
+    tcase_add_test(cases, batch_bytes_do_not_add_up);
     tcase_add_test(cases, batch_full);
     suite_add_tcase(suite, cases);
     return suite_run(suite, 1);

@@ -103,19 +103,25 @@ static inline void *tap_run(void *arg) {
     return NULL;
 }
 
-static inline void tap_start(tap *t, int target, tap_action action, uint64_t at_counter) {
+/* A listening socket of loopback; its port. */
+static inline int stranger_listen(int *port) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t bytes = sizeof at;
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
+    ck_assert_int_eq(listen(fd, 4), 0);
+    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&at, &bytes), 0);
+    *port = ntohs(at.sin_port);
+    return fd;
+}
+
+static inline void tap_start(tap *t, int target, tap_action action, uint64_t at_counter) {
     pthread_t thread;
     memset(t, 0, sizeof *t);
     t->target = target;
     t->action = action;
     t->at_counter = at_counter;
-    t->listener_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ck_assert_int_eq(bind(t->listener_fd, (struct sockaddr *)&at, sizeof at), 0);
-    ck_assert_int_eq(listen(t->listener_fd, 4), 0);
-    ck_assert_int_eq(getsockname(t->listener_fd, (struct sockaddr *)&at, &bytes), 0);
-    t->port = ntohs(at.sin_port);
+    t->listener_fd = stranger_listen(&t->port);
     ck_assert_int_eq(pthread_create(&thread, NULL, tap_run, t), 0);
     pthread_detach(thread);
 }
