@@ -10,18 +10,21 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static transport_err format_url(char out[BACKEND_URL_MAX], const char *url, const char *suffix, transport_fault *fault) {
+static transport_err format_url(char out[BACKEND_URL_MAX], const char *url, const char *suffix,
+                                transport_fault *fault) {
     if (snprintf(out, BACKEND_URL_MAX, "%s%s", url, suffix) < BACKEND_URL_MAX) return TRANSPORT_OK;
     return transport_fail(fault, TRANSPORT_ADDRESS, "%.100s...: address too long", url);
 }
 
-static transport_err split_by_suffix(backend_place *p, const char *url, const char *up, const char *down, transport_fault *fault) {
+static transport_err split_by_suffix(backend_place *p, const char *url, const char *up, const char *down,
+                                     transport_fault *fault) {
     transport_err err = format_url(p->up, url, up, fault);
     if (!err) err = format_url(p->down, url, down, fault);
     return err ? err : format_url(p->address, url, "", fault);
 }
 
-static transport_err nothing_started(backend_place *p, const char *url, nng_listener up, nng_listener down, transport_fault *fault) {
+static transport_err nothing_started(backend_place *p, const char *url, nng_listener up, nng_listener down,
+                                     transport_fault *fault) {
     (void)p; (void)url; (void)up; (void)down; (void)fault;
     return TRANSPORT_OK;
 }
@@ -35,9 +38,9 @@ static transport_err inproc_prepare(backend_place *p, const char *url, transport
 }
 
 /* ---- ipc ----
- * An NNG ipc listener dies when a second one is started on its path (which probes the path by connecting to it), and any local
- * user may connect. So the socket is in a directory that only its owner can enter, and a lock file keeps out a second listener
- * of ours; if the socket's file is replaced all the same, intact() says so. */
+ * An NNG ipc listener dies when a second one is started on its path (which probes the path by connecting to it), and
+ * any local user may connect. So the socket is in a directory that only its owner can enter, and a lock file keeps out
+ * a second listener of ours; if the socket's file is replaced all the same, intact() says so. */
 
 static const char *ipc_path(const char *url) { return url + sizeof "ipc://" - 1; }
 
@@ -52,13 +55,14 @@ static transport_err check_directory(const char *path, transport_fault *fault) {
     snprintf(directory, sizeof directory, "%s", path);
     char *slash = strrchr(directory, '/');
     if (path[0] != '/' || slash == directory)
-        return transport_fail(fault, TRANSPORT_ADDRESS, "ipc://%s: needs an absolute path in a directory of its own", path);
+        return transport_fail(fault, TRANSPORT_ADDRESS, "ipc://%s: needs an absolute path in a directory of its own",
+                              path);
     *slash = 0;
     if (lstat(directory, &file) != 0)
         return transport_fail(fault, TRANSPORT_ADDRESS, "ipc://%s: %s: %s", path, directory, strerror(errno));
     if (!S_ISDIR(file.st_mode) || file.st_uid != geteuid() || (file.st_mode & 0777) != 0700)
-        return transport_fail(fault, TRANSPORT_INSECURE, "ipc://%s: %s must be a directory of user %u with mode 0700", path, directory,
-                              geteuid());
+        return transport_fail(fault, TRANSPORT_INSECURE, "ipc://%s: %s must be a directory of user %u with mode 0700",
+                              path, directory, geteuid());
     return TRANSPORT_OK;
 }
 
@@ -81,7 +85,8 @@ static transport_err ipc_prepare(backend_place *p, const char *url, transport_fa
     return TRANSPORT_OK;
 }
 
-static transport_err ipc_started(backend_place *p, const char *url, nng_listener up, nng_listener down, transport_fault *fault) {
+static transport_err ipc_started(backend_place *p, const char *url, nng_listener up, nng_listener down,
+                                 transport_fault *fault) {
     (void)up; (void)down;
     p->up_inode = inode_of(ipc_path(p->up));
     if (p->up_inode) return TRANSPORT_OK;
@@ -91,7 +96,7 @@ static transport_err ipc_started(backend_place *p, const char *url, nng_listener
 static bool ipc_intact(const backend_place *p) { return !p->listens || inode_of(ipc_path(p->up)) == p->up_inode; }
 
 static void ipc_finish(backend_place *p) {
-    if (p->lock_fd >= 0) close(p->lock_fd);  /* the lock's file stays: removing it would let two others lock two files */
+    if (p->lock_fd >= 0) close(p->lock_fd); /* the lock's file stays: removing it would let two others lock two files */
     p->lock_fd = -1;
 }
 
@@ -122,7 +127,8 @@ static transport_err tcp_prepare(backend_place *p, const char *url, transport_fa
     return TRANSPORT_OK;
 }
 
-static transport_err tcp_started(backend_place *p, const char *url, nng_listener up, nng_listener down, transport_fault *fault) {
+static transport_err tcp_started(backend_place *p, const char *url, nng_listener up, nng_listener down,
+                                 transport_fault *fault) {
     int ports[2] = {0, 0};
     if (nng_listener_get_int(up, NNG_OPT_TCP_BOUND_PORT, &ports[0]) != 0 ||
         nng_listener_get_int(down, NNG_OPT_TCP_BOUND_PORT, &ports[1]) != 0)

@@ -1,7 +1,7 @@
 /* backend.h: what differs between inproc, ipc, tcp and ws: one table of operations each. Private to transport/.
  *
- * prepare and finish are called by the owner of a link, before its sockets listen or dial and after they are closed. They may
- * touch the file system; none of them waits for a peer. */
+ * prepare and finish are called by the owner of a link, before its sockets listen or dial and after they are closed.
+ * They may touch the file system; none of them waits for a peer. */
 #ifndef TRANSPORT_BACKEND_H
 #define TRANSPORT_BACKEND_H
 #include "error.h"

@@ -67,7 +67,8 @@ static const uint8_t *read_column(reader *r, const char *what, uint32_t count, u
     return span.at;
 }
 
-transport_err wire_batch_open(wire_events *v, const void *data, size_t bytes, const char *peer, transport_fault *fault) {
+transport_err wire_batch_open(wire_events *v, const void *data, size_t bytes, const char *peer,
+                              transport_fault *fault) {
     reader r;
     *v = (wire_events){0};
     reader_init(&r, data, bytes, peer, fault);
@@ -95,7 +96,8 @@ transport_err wire_batch_open(wire_events *v, const void *data, size_t bytes, co
         memcpy(&each, v->bytes + 4 * i, 4);
         sum += each;
     }
-    if (sum != payload.bytes) return reader_error(&r, TRANSPORT_MALFORMED, "bytes (their sum is not that of the payload)");
+    if (sum != payload.bytes)
+        return reader_error(&r, TRANSPORT_MALFORMED, "bytes (their sum is not that of the payload)");
     v->count = count;
     return TRANSPORT_OK;
 }

@@ -1,10 +1,11 @@
-/* batch.h: one window's events for one peer, as columns: one msgpack array whose columns are `bin` in little-endian order.
+/* batch.h: one window's events for one peer, as columns: one msgpack array whose columns are `bin` in little-endian
+ * order.
  *
  *   [version, BATCH, window, count, time, sender, order, receiver, shard, bytes, payload]
  *
- * A builder appends each event to arrays in memory (no allocation, no branch but the one for room), and writing a batch is
- * one copy of each column. A reader checks the frame once (lengths of all columns, sum of the payloads), and then walks it by
- * pointers. What the words of an event mean is the engine's business; transport does not look into them. */
+ * A builder appends each event to arrays in memory (no allocation, no branch but the one for room), and writing a batch
+ * is one copy of each column. A reader checks the frame once (lengths of all columns, sum of the payloads), and then
+ * walks it by pointers. What the words of an event mean is the engine's business; transport does not look into them. */
 #ifndef TRANSPORT_BATCH_H
 #define TRANSPORT_BATCH_H
 #include "wire.h"
@@ -35,8 +36,8 @@ typedef struct wire_batch {
     void *memory;
 } wire_batch;
 
-/* room: bytes of events and payloads together, 4 KiB to WIRE_BATCH_BYTES_MAX less the header. Takes twice that of address
- * space. MEMORY. */
+/* room: bytes of events and payloads together, 4 KiB to WIRE_BATCH_BYTES_MAX less the header. Takes twice that of
+ * address space. MEMORY. */
 transport_err wire_batch_init(wire_batch *, uint32_t room) TRANSPORT_MUST_CHECK;
 void wire_batch_fini(wire_batch *);
 

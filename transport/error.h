@@ -1,7 +1,7 @@
 /* error.h: the errors of transport/: negative codes from one list, and a text that names the peer or the address.
  *
- * Every function that can fail returns a transport_err and, where it is given a transport_fault, fills in the text. Errors
- * that end a link name both of its ends. Bugs of the caller assert. */
+ * Every function that can fail returns a transport_err and, where it is given a transport_fault, fills in the text.
+ * Errors that end a link name both of its ends. Bugs of the caller assert. */
 #ifndef TRANSPORT_ERROR_H
 #define TRANSPORT_ERROR_H
 
@@ -35,8 +35,8 @@ typedef enum {
 
 typedef struct { char text[320]; } transport_fault;          /* always ends with NUL */
 
-/* Where links and publishers say what is no error but should be known. Called on any thread, from inside: must be quick, and must
- * not call back. */
+/* Where links and publishers say what is no error but should be known. Called on any thread, from inside: must be
+ * quick, and must not call back. */
 typedef enum { TRANSPORT_NOTE, TRANSPORT_WARNING, TRANSPORT_ALARM } transport_level;
 typedef void transport_log(void *arg, transport_level, const char *text);
 

@@ -22,7 +22,8 @@ int64_t link_wall_ns(void) { return clock_ns(CLOCK_REALTIME); }
 
 void link_wake(link_end *l) {
     const uint64_t one = 1;
-    if (!atomic_exchange(&l->signaled, 1) && write(l->fd, &one, sizeof one) < 0) abort();   /* cannot be full: it is 0 or 1 */
+    if (!atomic_exchange(&l->signaled, 1) && write(l->fd, &one, sizeof one) < 0)
+        abort(); /* cannot be full: it is 0 or 1 */
 }
 
 void link_say(link_end *l, transport_level level, const char *format, ...) {
@@ -44,16 +45,17 @@ transport_err link_end_with(link_end *l, transport_err err, const char *format, 
     va_end(arguments);
     l->err = err;
     const char *peer = l->peer[0] ? l->peer : l->wanted[0] ? l->wanted : "?";
-    transport_fail(&l->fault, err, "link of %s and %s (%s): %s: %.200s", l->self, peer, l->place.address, transport_error_text(err),
-                   cause);
+    transport_fail(&l->fault, err, "link of %s and %s (%s): %s: %.200s", l->self, peer, l->place.address,
+                   transport_error_text(err), cause);
     link_wake(l);
     return err;
 }
 
 /* ---- making ---- */
 
-/* NNG's threads, no locks: flags only. ADD_POST may come after the pipe's first frame, so a pipe counts from ADD_PRE on, unless
- * there is one already: then pair0 turns the new one away, or, if the old one is just leaving, ADD_POST makes it count. */
+/* NNG's threads, no locks: flags only. ADD_POST may come after the pipe's first frame, so a pipe counts from ADD_PRE
+ * on, unless there is one already: then pair0 turns the new one away, or, if the old one is just leaving, ADD_POST
+ * makes it count. */
 static void on_pipe(nng_pipe pipe, nng_pipe_ev event, void *arg) {
     link_end *l = arg;
     const int id = nng_pipe_id(pipe);
@@ -100,7 +102,8 @@ static transport_err sockets_open(link_end *l, transport_fault *fault) {
         l->receive[i].link = l;
         if (nng_aio_alloc(&l->receive[i].aio, link_on_received, &l->receive[i]) != 0) err = TRANSPORT_MEMORY;
     }
-    return err == TRANSPORT_MEMORY ? transport_fail(fault, err, "link of %s at %s: out of memory", l->self, l->url) : err;
+    return err == TRANSPORT_MEMORY ? transport_fail(fault, err, "link of %s at %s: out of memory", l->self, l->url)
+                                   : err;
 }
 
 static transport_err sockets_start(link_end *l, transport_fault *fault) {
@@ -115,8 +118,8 @@ static transport_err sockets_start(link_end *l, transport_fault *fault) {
         if (!err) err = nng_listen(down, l->place.down, &listeners[1], 0);
     }
     if (err)
-        return transport_fail(fault, TRANSPORT_ADDRESS, "link of %s: cannot %s %s: %s", l->self, l->dials ? "dial" : "listen at", l->url,
-                              nng_strerror(err));
+        return transport_fail(fault, TRANSPORT_ADDRESS, "link of %s: cannot %s %s: %s", l->self,
+                              l->dials ? "dial" : "listen at", l->url, nng_strerror(err));
     return l->dials ? TRANSPORT_OK : l->backend->started(&l->place, l->url, listeners[0], listeners[1], fault);
 }
 
@@ -147,9 +150,12 @@ static transport_err choose_seal(link_end *l, transport_fault *fault) {
     l->sealed = o->key && !o->insecure && (o->seal_private || !l->backend->is_private);
     if (l->sealed || l->backend->is_private) return TRANSPORT_OK;
     if (!o->insecure)
-        return transport_fail(fault, TRANSPORT_INSECURE, "link of %s at %s: no key, and others can reach this address", l->self, l->url);
-    link_say(l, TRANSPORT_ALARM, "INSECURE: the link of %s at %s is neither encrypted nor authenticated; anybody who reaches it can read, "
-             "forge and stop this run", l->self, l->url);
+        return transport_fail(fault, TRANSPORT_INSECURE, "link of %s at %s: no key, and others can reach this address",
+                              l->self, l->url);
+    link_say(l, TRANSPORT_ALARM,
+             "INSECURE: the link of %s at %s is neither encrypted nor authenticated; anybody who reaches it can read, "
+             "forge and stop this run",
+             l->self, l->url);
     return TRANSPORT_OK;
 }
 
@@ -158,7 +164,8 @@ static void link_free(link_end *l) {
         if (l->send[i].aio) nng_aio_free(l->send[i].aio);
     for (uint32_t i = 0; i < LINK_RECEIVE_SLOTS; i++) {
         link_receive_slot *slot = &l->receive[i];
-        if (slot->aio && atomic_load(&slot->ready) && nng_aio_result(slot->aio) == 0) nng_msg_free(nng_aio_get_msg(slot->aio));
+        if (slot->aio && atomic_load(&slot->ready) && nng_aio_result(slot->aio) == 0)
+            nng_msg_free(nng_aio_get_msg(slot->aio));
         if (slot->aio) nng_aio_free(slot->aio);
     }
     seal_direction_fini(&l->seal_out);
@@ -180,7 +187,8 @@ static void link_destroy(link_end *l) {
 
 static transport_err link_start(link_end **out, const link_options *o, bool dials, transport_fault *fault) {
     *out = NULL;
-    if (strlen(o->url) >= BACKEND_URL_MAX || !o->self[0] || strlen(o->self) > WIRE_NAME_MAX || (o->peer && strlen(o->peer) > WIRE_NAME_MAX))
+    if (strlen(o->url) >= BACKEND_URL_MAX || !o->self[0] || strlen(o->self) > WIRE_NAME_MAX ||
+        (o->peer && strlen(o->peer) > WIRE_NAME_MAX))
         return transport_fail(fault, TRANSPORT_ADDRESS, "link at %.100s: name or address empty or too long", o->url);
     if (!seal_start()) return transport_fail(fault, TRANSPORT_SYSTEM, "libsodium does not start");
     link_end *l = aligned_alloc(64, (sizeof *l + 63u) & ~(size_t)63u);
@@ -213,8 +221,12 @@ static transport_err link_start(link_end **out, const link_options *o, bool dial
     return TRANSPORT_OK;
 }
 
-transport_err link_listen(link_end **out, const link_options *o, transport_fault *fault) { return link_start(out, o, false, fault); }
-transport_err link_dial(link_end **out, const link_options *o, transport_fault *fault) { return link_start(out, o, true, fault); }
+transport_err link_listen(link_end **out, const link_options *o, transport_fault *fault) {
+    return link_start(out, o, false, fault);
+}
+transport_err link_dial(link_end **out, const link_options *o, transport_fault *fault) {
+    return link_start(out, o, true, fault);
+}
 
 /* ---- asking ---- */
 
@@ -227,10 +239,16 @@ int link_fd(const link_end *l) { return l->fd; }
 
 void link_count(link_end *l, link_counters *c) {
     pthread_mutex_lock(&l->lock);
-    *c = (link_counters){.frames_sent = l->frames_sent, .bytes_sent = l->bytes_sent, .frames_received = l->frames_received,
-                         .bytes_received = l->bytes_received, .full = l->full, .strangers = atomic_load(&l->strangers),
-                         .round_trip_ns = l->round_trip_ns, .clock_offset_ns = l->clock_offset_ns,
-                         .waiting_frames = atomic_load(&l->waiting_frames), .waiting_bytes = atomic_load(&l->waiting_bytes)};
+    *c = (link_counters){.frames_sent = l->frames_sent,
+                         .bytes_sent = l->bytes_sent,
+                         .frames_received = l->frames_received,
+                         .bytes_received = l->bytes_received,
+                         .full = l->full,
+                         .strangers = atomic_load(&l->strangers),
+                         .round_trip_ns = l->round_trip_ns,
+                         .clock_offset_ns = l->clock_offset_ns,
+                         .waiting_frames = atomic_load(&l->waiting_frames),
+                         .waiting_bytes = atomic_load(&l->waiting_bytes)};
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -275,7 +293,8 @@ static transport_err drain(link_end *l, uint32_t drain_ms, transport_fault *faul
         if (err == TRANSPORT_CLOSED && said && gone) return TRANSPORT_OK;
         if (err != TRANSPORT_CLOSED && err != TRANSPORT_EMPTY) return err;
         if (link_now_ns() >= until)
-            return transport_fail(fault, TRANSPORT_DEADLINE, "link of %s and %s: not everything sent was read within %u ms", l->self, l->peer,
+            return transport_fail(fault, TRANSPORT_DEADLINE,
+                                  "link of %s and %s: not everything sent was read within %u ms", l->self, l->peer,
                                   drain_ms);
         sleep_on(l, LINK_PULSE_MS);
     }
@@ -286,8 +305,8 @@ transport_err link_close(link_end *l, uint32_t drain_ms, transport_fault *fault)
     transport_err err = TRANSPORT_OK;
     if (link_is_up(l) && drain_ms) err = drain(l, drain_ms, fault);
     if (l->late_frames)
-        link_say(l, TRANSPORT_NOTE, "link of %s and %s: %llu messages came while closing, and were not read", l->self, l->peer,
-                 (unsigned long long)l->late_frames);
+        link_say(l, TRANSPORT_NOTE, "link of %s and %s: %llu messages came while closing, and were not read", l->self,
+                 l->peer, (unsigned long long)l->late_frames);
     link_destroy(l);
     return err;
 }

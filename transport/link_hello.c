@@ -1,8 +1,9 @@
-/* link_hello.c: who is there. HELLO (dialer, up), WELCOME (listener, down), CONFIRM (dialer, up), then a first HEARTBEAT in the
- * link's own sealing (listener, down). Each proof covers all that both have said so far; docs/security.md.
+/* link_hello.c: who is there. HELLO (dialer, up), WELCOME (listener, down), CONFIRM (dialer, up), then a first
+ * HEARTBEAT in the link's own sealing (listener, down). Each proof covers all that both have said so far;
+ * docs/security.md.
  *
- * Whoever connects without knowing what to say holds the place for hello_ms at most: then both pipes are closed, which is
- * logged, and the handshake begins anew with whoever comes next, until connect_ms. NNG redials by itself. */
+ * Whoever connects without knowing what to say holds the place for hello_ms at most: then both pipes are closed, which
+ * is logged, and the handshake begins anew with whoever comes next, until connect_ms. NNG redials by itself. */
 #include "link_private.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -80,7 +81,10 @@ static void welcome(link_end *l, const wire_welcome *m) {
     set_name(t->name_listener, m->name);
     t->role_listener = m->role;
     t->cipher = m->cipher;
-    if (memcmp(m->run_id, t->run_id, sizeof t->run_id) != 0) { bad_answer(l, TRANSPORT_REFUSED, "the listener belongs to another run"); return; }
+    if (memcmp(m->run_id, t->run_id, sizeof t->run_id) != 0) {
+        bad_answer(l, TRANSPORT_REFUSED, "the listener belongs to another run");
+        return;
+    }
     if (l->wanted[0] && !same_name(m->name, l->wanted)) {
         bad_answer(l, TRANSPORT_REFUSED, "the listener has another name");
         return;
@@ -90,7 +94,10 @@ static void welcome(link_end *l, const wire_welcome *m) {
         bad_answer(l, TRANSPORT_FORGED, "the listener has not this run's key");
         return;
     }
-    if (!l->sealed && m->cipher) { bad_answer(l, TRANSPORT_REFUSED, "the listener seals and this end does not"); return; }
+    if (!l->sealed && m->cipher) {
+        bad_answer(l, TRANSPORT_REFUSED, "the listener seals and this end does not");
+        return;
+    }
     set_name(l->peer, m->name);
     l->peer_role = m->role;
     if (l->sealed) {
@@ -123,8 +130,11 @@ static void hello(link_end *l, const wire_hello *m, int pipe) {
     else if (l->wanted[0] && !same_name(m->name, l->wanted)) wrong = "is not whom this link waits for";
     else if (l->sealed && !m->ciphers) wrong = "comes unsealed";
     else if (!l->sealed && m->ciphers) wrong = "seals, and this end does not";
-    else if (l->sealed && !seal_proven(m->proof, &l->key, SEAL_HELLO, t)) { wrong = "has not this run's key"; err = TRANSPORT_FORGED; }
-    else if (l->sealed && (t->cipher = seal_choose(m->ciphers)) == 0) wrong = "has no cipher in common with this end";
+    else if (l->sealed && !seal_proven(m->proof, &l->key, SEAL_HELLO, t)) {
+        wrong = "has not this run's key";
+        err = TRANSPORT_FORGED;
+    } else if (l->sealed && (t->cipher = seal_choose(m->ciphers)) == 0)
+        wrong = "has no cipher in common with this end";
     if (wrong) {
         snprintf(why, sizeof why, "%s, who dials %s, %s", name, l->self, wrong);
         refuse(l, err, why);
@@ -170,11 +180,13 @@ void link_up(link_end *l, int64_t now) {
     atomic_store(&l->is_up, 1);
 }
 
-/* A refusal is not sealed: whoever sits at the address can refuse, and could as well not answer. Its text is shown, cleaned. */
+/* A refusal is not sealed: whoever sits at the address can refuse, and could as well not answer. Its text is shown,
+ * cleaned. */
 static void refused(link_end *l, const wire_refuse *m) {
     char why[200];
     size_t n = 0;
-    for (; n < m->text.bytes && n < sizeof why - 1; n++) why[n] = m->text.at[n] >= ' ' && m->text.at[n] <= '~' ? m->text.at[n] : '?';
+    for (; n < m->text.bytes && n < sizeof why - 1; n++)
+        why[n] = m->text.at[n] >= ' ' && m->text.at[n] <= '~' ? m->text.at[n] : '?';
     why[n] = 0;
     link_end_with(l, TRANSPORT_REFUSED, "refused by the listener: %s", why);
 }
@@ -198,7 +210,10 @@ void link_hello_tick(link_end *l, int64_t now) {
         char why[sizeof l->fault.text];
         snprintf(why, sizeof why, "%s", l->fault.text);
         link_end_with(l, TRANSPORT_DEADLINE, "not up after %u ms: %s%s", l->options.connect_ms,
-                      why[0] ? "last: " : connected ? "connected, but no answer (taken, or not one of ours)" : "nobody there", why);
+                      why[0]      ? "last: "
+                      : connected ? "connected, but no answer (taken, or not one of ours)"
+                                  : "nobody there",
+                      why);
         return;
     }
     if (l->state == LINK_ANSWERED && l->bound_out == 0) l->bound_out = out;      /* HELLO came before the other pipe */

@@ -4,10 +4,11 @@
  * link_hello.c  who is there (the handshake)      link_receive.c  frames in
  * link_pulse.c  heartbeats and deadlines, on the process's one pulse thread
  *
- * A frame is [counter u64 little-endian][message][tag of 16 bytes, if sealed]. Handshake frames have counter 0 and are never
- * sealed; after them each direction counts from 1.
+ * A frame is [counter u64 little-endian][message][tag of 16 bytes, if sealed]. Handshake frames have counter 0 and are
+ * never sealed; after them each direction counts from 1.
  *
- * Lock order: the registry of link_pulse.c, then a link's `lock`. NNG's callbacks take no lock: they set flags and wake.
+ * Lock order: the registry of link_pulse.c, then a link's `lock`. NNG's callbacks take no lock: they set flags and
+ * wake.
  * Invariant: state is LINK_UP only with both `bound` pipes known; err is set once and never cleared. */
 #ifndef TRANSPORT_LINK_PRIVATE_H
 #define TRANSPORT_LINK_PRIVATE_H
@@ -38,7 +39,7 @@ typedef struct link_receive_slot {
     link_end *link;                          /* constant */
     nng_aio *aio;                            /* constant */
     int64_t arrived_ns, arrived_wall_ns;     /* written by the callback before ready */
-    _Atomic int ready;                       /* set by the callback, cleared by the owner before it posts the aio again */
+    _Atomic int ready; /* set by the callback, cleared by the owner before it posts the aio again */
 } link_receive_slot;
 
 struct link_end {

@@ -1,5 +1,6 @@
 /* link_pulse.c: the one thread of a process that keeps its links alive: every LINK_PULSE_MS it looks at each, sends the
- * heartbeats that are due, notices peers that are gone or silent, and says who is slow. It lives while there are links. */
+ * heartbeats that are due, notices peers that are gone or silent, and says who is slow. It lives while there are links.
+ */
 #include "link_private.h"
 #include <stdlib.h>
 
@@ -9,15 +10,17 @@ static bool running;
 
 static void look_at_silence(link_end *l, int64_t now) {
     const int in = atomic_load(&l->pipe_in), out = atomic_load(&l->pipe_out);
-    if (l->bound_out == 0) l->bound_out = out;                  /* the other pipe's CONFIRM may overtake the news of this one */
+    if (l->bound_out == 0) l->bound_out = out; /* the other pipe's CONFIRM may overtake the news of this one */
     const bool gone = in != l->bound_in || out != l->bound_out;
-    if (gone && !l->gone_ns) l->gone_ns = now;                  /* the next pulse: what came before is in its slots by then */
+    if (gone && !l->gone_ns)
+        l->gone_ns = now; /* the next pulse: what came before is in its slots by then */
     else if (gone && !l->peer_said_bye) link_end_with(l, TRANSPORT_LOST, "connection cut");
     bool reads = false;                      /* while the owner leaves all slots full, nothing can be heard */
     for (int i = 0; i < LINK_RECEIVE_SLOTS; i++) reads |= !atomic_load(&l->receive[i].ready);
     const int64_t silent_ms = (now - atomic_load(&l->heard_ns)) / 1000000;
     if (!reads) atomic_store(&l->heard_ns, now);
-    else if (silent_ms > l->options.lost_ms) link_end_with(l, TRANSPORT_LOST, "nothing heard for %lld ms", (long long)silent_ms);
+    else if (silent_ms > l->options.lost_ms)
+        link_end_with(l, TRANSPORT_LOST, "nothing heard for %lld ms", (long long)silent_ms);
 }
 
 static void look_at_slowness(link_end *l, int64_t now) {
@@ -25,8 +28,9 @@ static void look_at_slowness(link_end *l, int64_t now) {
     const int64_t since = l->full_logged_ns ? l->full_logged_ns : l->full_ns;
     if (now - since < (int64_t)l->options.slow_ms * (l->full_logged_ns ? 5000000 : 1000000)) return;
     l->full_logged_ns = now;
-    link_say(l, TRANSPORT_WARNING, "link of %s and %s: %s is slow to read: %u frames, %u bytes wait since %lld ms", l->self, l->peer, l->peer,
-             atomic_load(&l->waiting_frames), atomic_load(&l->waiting_bytes), (long long)((now - l->full_ns) / 1000000));
+    link_say(l, TRANSPORT_WARNING, "link of %s and %s: %s is slow to read: %u frames, %u bytes wait since %lld ms",
+             l->self, l->peer, l->peer, atomic_load(&l->waiting_frames), atomic_load(&l->waiting_bytes),
+             (long long)((now - l->full_ns) / 1000000));
 }
 
 static void look_at(link_end *l, int64_t now) {
@@ -65,7 +69,7 @@ void link_pulse_add(link_end *l) {
     registered = l;
     if (!running) {
         pthread_t thread;
-        if (pthread_create(&thread, NULL, pulse, NULL) != 0) abort();      /* no thread to be had: nothing here can work */
+        if (pthread_create(&thread, NULL, pulse, NULL) != 0) abort(); /* no thread to be had: nothing here can work */
         pthread_detach(thread);
         running = true;
     }

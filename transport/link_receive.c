@@ -1,5 +1,5 @@
-/* link_receive.c: frames in. A ring of NNG receive operations, looked at in the order in which they were posted; each frame is
- * checked (length, counter, seal, version) before anybody sees it. */
+/* link_receive.c: frames in. A ring of NNG receive operations, looked at in the order in which they were posted; each
+ * frame is checked (length, counter, seal, version) before anybody sees it. */
 #include "link_private.h"
 #include <inttypes.h>
 #include <unistd.h>
@@ -38,7 +38,10 @@ static void own_message(link_end *l, const uint8_t *body, size_t bytes, const li
     switch (m.kind) {
     case WIRE_HEARTBEAT: heartbeat(l, &m.heartbeat, slot); break;
     case WIRE_BYE:
-        if (m.bye.frames != l->in_counter - 1) { link_end_with(l, TRANSPORT_GAP, "BYE after %" PRIu64 " frames", m.bye.frames); return; }
+        if (m.bye.frames != l->in_counter - 1) {
+            link_end_with(l, TRANSPORT_GAP, "BYE after %" PRIu64 " frames", m.bye.frames);
+            return;
+        }
         l->peer_said_bye = l->owes_done = true;
         break;
     case WIRE_DONE: l->got_done = true; break;
@@ -58,8 +61,8 @@ static bool established(link_end *l, uint8_t *at, size_t length, const link_rece
     const size_t bytes = length - around;
     memcpy(&counter, at, sizeof counter);
     if (counter != l->in_counter + 1) {
-        link_end_with(l, counter <= l->in_counter ? TRANSPORT_REPLAYED : TRANSPORT_GAP, "frame %" PRIu64 " where %" PRIu64 " was due",
-                      counter, l->in_counter + 1);
+        link_end_with(l, counter <= l->in_counter ? TRANSPORT_REPLAYED : TRANSPORT_GAP,
+                      "frame %" PRIu64 " where %" PRIu64 " was due", counter, l->in_counter + 1);
         return false;
     }
     if (l->sealed && !seal_open(&l->seal_in, counter, body, bytes)) {
@@ -82,7 +85,8 @@ static void handshake(link_end *l, const uint8_t *at, size_t length, int pipe) {
     wire_message m;
     transport_fault fault;
     if (pipe != atomic_load(&l->pipe_in) || pipe == l->ignored_in) return;
-    if (length < LINK_FRAME_HEADER || wire_decode(&m, at + LINK_FRAME_HEADER, length - LINK_FRAME_HEADER, "stranger", &fault)) {
+    if (length < LINK_FRAME_HEADER ||
+        wire_decode(&m, at + LINK_FRAME_HEADER, length - LINK_FRAME_HEADER, "stranger", &fault)) {
         atomic_fetch_add(&l->strangers, 1);
         link_throw_out(l, length < LINK_FRAME_HEADER ? "said something too short" : fault.text);
         return;
@@ -120,8 +124,8 @@ static transport_err settle(link_end *l, bool readable, transport_fault *fault) 
     return transport_fail(fault, TRANSPORT_CLOSED, "link of %s and %s: closed by %s", l->self, l->peer, l->peer);
 }
 
-/* What is there, in order: an owner's frame (OK), nothing (EMPTY), or the link's end. A peer that is lost may have sent frames
- * before, which are still read; after any other error none is. */
+/* What is there, in order: an owner's frame (OK), nothing (EMPTY), or the link's end. A peer that is lost may have sent
+ * frames before, which are still read; after any other error none is. */
 transport_err link_next(link_end *l, link_frame *frame, bool until_up, transport_fault *fault) {
     *frame = (link_frame){0};
     for (;;) {
@@ -129,7 +133,8 @@ transport_err link_next(link_end *l, link_frame *frame, bool until_up, transport
         link_receive_slot *slot = &l->receive[l->receive_next % LINK_RECEIVE_SLOTS];
         bool given = false;
         pthread_mutex_lock(&l->lock);
-        const bool readable = atomic_load(&slot->ready) && nng_aio_result(slot->aio) == 0 && (!l->err || l->err == TRANSPORT_LOST);
+        const bool readable =
+            atomic_load(&slot->ready) && nng_aio_result(slot->aio) == 0 && (!l->err || l->err == TRANSPORT_LOST);
         if (readable) {
             nng_msg *message = nng_aio_get_msg(slot->aio);
             l->receive_next++;
@@ -142,11 +147,14 @@ transport_err link_next(link_end *l, link_frame *frame, bool until_up, transport
         if (given) return TRANSPORT_OK;
         if (err) return err;
         if (readable) continue;
-        /* The signal is taken first and the slots looked at after, so none is lost. A signal that is not there yet will come. */
+        /* The signal is taken first and the slots looked at after, so none is lost. A signal that is not there yet will
+         * come. */
         uint64_t ignored;
         if (!atomic_load(&l->signaled) || read(l->fd, &ignored, sizeof ignored) < 0) return TRANSPORT_EMPTY;
         atomic_store(&l->signaled, 0);
     }
 }
 
-transport_err link_receive(link_end *l, link_frame *frame, transport_fault *fault) { return link_next(l, frame, false, fault); }
+transport_err link_receive(link_end *l, link_frame *frame, transport_fault *fault) {
+    return link_next(l, frame, false, fault);
+}

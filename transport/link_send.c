@@ -1,23 +1,25 @@
-/* link_send.c: frames out. A ring of NNG send operations, started in order under the lock, so that counters, nonces and the
- * order on the socket agree; NNG's callback frees a slot and wakes the owner if it waits for room. */
+/* link_send.c: frames out. A ring of NNG send operations, started in order under the lock, so that counters, nonces and
+ * the order on the socket agree; NNG's callback frees a slot and wakes the owner if it waits for room. */
 #include "link_private.h"
 #include <assert.h>
 
 void link_on_sent(void *arg) {
     link_send_slot *slot = arg;
     link_end *l = slot->link;
-    if (nng_aio_result(slot->aio) != 0) nng_msg_free(nng_aio_get_msg(slot->aio));   /* closing: the pipe's end is noticed */
+    if (nng_aio_result(slot->aio) != 0)
+        nng_msg_free(nng_aio_get_msg(slot->aio)); /* closing: the pipe's end is noticed */
     atomic_fetch_sub(&l->waiting_frames, 1);
     atomic_fetch_sub(&l->waiting_bytes, slot->bytes);
     atomic_store(&slot->busy, 0);
     if (atomic_exchange(&l->wants_room, 0)) link_wake(l);
 }
 
-/* A slot for a frame of so many bytes; NULL: no room. Callbacks may run late and out of order, so any free slot will do: the
- * order on the socket is that of the calls. */
+/* A slot for a frame of so many bytes; NULL: no room. Callbacks may run late and out of order, so any free slot will
+ * do: the order on the socket is that of the calls. */
 static link_send_slot *find_room(link_end *l, size_t bytes, bool control) {
     const uint32_t frames = atomic_load(&l->waiting_frames), waiting = atomic_load(&l->waiting_bytes);
-    if (!control && (frames >= l->options.window_frames || (frames && waiting + bytes > l->options.window_bytes))) return NULL;
+    if (!control && (frames >= l->options.window_frames || (frames && waiting + bytes > l->options.window_bytes)))
+        return NULL;
     for (uint32_t i = 0; i < l->send_slots; i++) {
         link_send_slot *slot = &l->send[l->send_next++ % l->send_slots];
         if (!atomic_load(&slot->busy)) return slot;
@@ -25,7 +27,8 @@ static link_send_slot *find_room(link_end *l, size_t bytes, bool control) {
     return NULL;
 }
 
-/* Memory in: header, body, tag; only header and body are used where nothing is sealed. FULL leaves the message alone. */
+/* Memory in: header, body, tag; only header and body are used where nothing is sealed. FULL leaves the message alone.
+ */
 transport_err link_put(link_end *l, nng_msg *message, size_t bytes, bool control) {
     link_send_slot *slot = find_room(l, bytes, control);
     if (!slot) return TRANSPORT_FULL;
@@ -72,8 +75,8 @@ void link_beat(link_end *l, int64_t now) {
 transport_err link_reserve(link_end *l, size_t bytes, link_frame *frame, transport_fault *fault) {
     nng_msg *message;
     if (bytes > l->options.frame_max)
-        return transport_fail(fault, TRANSPORT_OVERSIZED, "message of %zu bytes from %s: the link's limit is %u", bytes, l->self,
-                              l->options.frame_max);
+        return transport_fail(fault, TRANSPORT_OVERSIZED, "message of %zu bytes from %s: the link's limit is %u", bytes,
+                              l->self, l->options.frame_max);
     if (nng_msg_alloc(&message, LINK_FRAME_HEADER + bytes + SEAL_TAG_BYTES) != 0)
         return transport_fail(fault, TRANSPORT_MEMORY, "message of %zu bytes from %s: out of memory", bytes, l->self);
     *frame = (link_frame){(uint8_t *)nng_msg_body(message) + LINK_FRAME_HEADER, bytes, 0, message};

@@ -1,12 +1,13 @@
 /* publish.c: the publish socket and its memory of last values; see publish.h.
  *
- * NNG's pub socket queues for each subscriber and drops what does not fit, so sending never waits. A helper thread sleeps until a
- * subscriber has connected, waits a moment for others, and sends the kept values again. It also looks after ipc listeners: one
- * of NNG 1.5 makes no more pipes after a client has connected and gone without a word, though it still accepts and greets. So
- * every PROBE_MS the helper connects by itself and, if no pipe comes of it, makes the listener anew (which cuts its
- * subscribers, who dial again).
+ * NNG's pub socket queues for each subscriber and drops what does not fit, so sending never waits. A helper thread
+ * sleeps until a subscriber has connected, waits a moment for others, and sends the kept values again. It also looks
+ * after ipc listeners: one of NNG 1.5 makes no more pipes after a client has connected and gone without a word, though
+ * it still accepts and greets. So every PROBE_MS the helper connects by itself and, if no pipe comes of it, makes the
+ * listener anew (which cuts its subscribers, who dial again).
  *
- * One lock guards topics and sending, so that counters and the order on the socket agree. NNG's callbacks set flags only. */
+ * One lock guards topics and sending, so that counters and the order on the socket agree. NNG's callbacks set flags
+ * only. */
 #include "publish_private.h"
 #include "nng_close.h"
 #include <errno.h>
@@ -88,8 +89,10 @@ static bool same_origin(const char *origin, const char *host) {
 static bool is_admitted(publisher *p, nng_pipe pipe) {
     char *uri = request_header(pipe, NNG_OPT_WS_REQUEST_URI);
     if (!uri) return true;                   /* not over ws */
-    char *origin = request_header(pipe, NNG_OPT_WS_REQUEST_HEADER "Origin"), *host = request_header(pipe, NNG_OPT_WS_REQUEST_HEADER "Host");
-    const bool admitted = p->options.admit ? p->options.admit(p->options.admit_arg, origin, host, uri) : same_origin(origin, host);
+    char *origin = request_header(pipe, NNG_OPT_WS_REQUEST_HEADER "Origin"),
+         *host = request_header(pipe, NNG_OPT_WS_REQUEST_HEADER "Host");
+    const bool admitted =
+        p->options.admit ? p->options.admit(p->options.admit_arg, origin, host, uri) : same_origin(origin, host);
     if (!admitted) say(p, TRANSPORT_WARNING, "publish: a page of %.100s was refused", origin ? origin : "no origin");
     nng_strfree(uri);
     if (origin) nng_strfree(origin);
@@ -100,7 +103,8 @@ static bool is_admitted(publisher *p, nng_pipe pipe) {
 /* The helper's own connection, see makes_pipes(). */
 static bool is_own_probe(publisher *p, nng_pipe pipe) {
     uint64_t pid = 0;
-    return atomic_load(&p->probe) == PROBE_OUT && nng_pipe_get_uint64(pipe, NNG_OPT_IPC_PEER_PID, &pid) == 0 && pid == (uint64_t)getpid();
+    return atomic_load(&p->probe) == PROBE_OUT && nng_pipe_get_uint64(pipe, NNG_OPT_IPC_PEER_PID, &pid) == 0 &&
+           pid == (uint64_t)getpid();
 }
 
 static void on_pipe(nng_pipe pipe, nng_pipe_ev event, void *arg) {
@@ -159,11 +163,13 @@ static size_t put_frame(uint8_t *to, const topic *t, const void *value, size_t b
     return name + 10 + bytes;
 }
 
-transport_err publish_value(publisher *p, const char *name, const void *value, size_t bytes, publish_keep keep, transport_fault *fault) {
+transport_err publish_value(publisher *p, const char *name, const void *value, size_t bytes, publish_keep keep,
+                            transport_fault *fault) {
     const size_t length = strlen(name);
     if (length == 0 || length > PUBLISH_TOPIC_MAX || bytes == 0 || bytes > PUBLISH_BYTES_MAX)
-        return transport_fail(fault, TRANSPORT_OVERSIZED, "publish: topic '%.140s' of %zu bytes, value of %zu: limits are %d and %d", name,
-                              length, bytes, PUBLISH_TOPIC_MAX, PUBLISH_BYTES_MAX);
+        return transport_fail(fault, TRANSPORT_OVERSIZED,
+                              "publish: topic '%.140s' of %zu bytes, value of %zu: limits are %d and %d", name, length,
+                              bytes, PUBLISH_TOPIC_MAX, PUBLISH_BYTES_MAX);
     transport_err err = TRANSPORT_MEMORY;
     pthread_mutex_lock(&p->lock);
     topic *t = find_topic(p, name);
@@ -180,8 +186,9 @@ transport_err publish_value(publisher *p, const char *name, const void *value, s
 
 transport_err publish_send(publisher *p, const char *name, publish_map *m, publish_keep keep, transport_fault *fault) {
     const bool whole = publish_map_finish(m);
-    const transport_err err = whole ? publish_value(p, name, m->data, m->used, keep, fault)
-                                    : transport_fail(fault, TRANSPORT_OVERSIZED, "publish: topic '%.140s': value too large", name);
+    const transport_err err =
+        whole ? publish_value(p, name, m->data, m->used, keep, fault)
+              : transport_fail(fault, TRANSPORT_OVERSIZED, "publish: topic '%.140s': value too large", name);
     publish_map_clear(m);
     return err;
 }
@@ -253,14 +260,15 @@ static transport_err start(publisher *p, transport_fault *fault) {
     const int buffer = (int)(p->options.buffer_messages ? p->options.buffer_messages : 1024u);
     int err = nng_pub0_open(&p->socket);
     if (!err) err = nng_socket_set_int(p->socket, NNG_OPT_SENDBUF, buffer < 8192 ? buffer : 8192);
-    if (!err) err = nng_socket_set_size(p->socket, NNG_OPT_RECVMAXSZ, 1024);        /* subscribers have nothing to say */
+    if (!err) err = nng_socket_set_size(p->socket, NNG_OPT_RECVMAXSZ, 1024); /* subscribers have nothing to say */
     for (int event = NNG_PIPE_EV_ADD_PRE; !err && event <= NNG_PIPE_EV_REM_POST; event++)
         err = nng_pipe_notify(p->socket, (nng_pipe_ev)event, on_pipe, p);
     if (err) return transport_fail(fault, TRANSPORT_SYSTEM, "publish: socket: %s", nng_strerror(err));
     for (uint32_t i = 0; i < p->options.url_count; i++) {
         p->has_ipc |= is_ipc(p->urls[i]);
         if ((err = nng_listen(p->socket, p->urls[i], &p->listeners[i], 0)) != 0)
-            return transport_fail(fault, TRANSPORT_ADDRESS, "publish: cannot listen at %s: %s", p->urls[i], nng_strerror(err));
+            return transport_fail(fault, TRANSPORT_ADDRESS, "publish: cannot listen at %s: %s", p->urls[i],
+                                  nng_strerror(err));
     }
     p->has_helper = pthread_create(&p->helper, NULL, help, p) == 0;
     return p->has_helper ? TRANSPORT_OK : transport_fail(fault, TRANSPORT_SYSTEM, "publish: no thread");
@@ -269,7 +277,8 @@ static transport_err start(publisher *p, transport_fault *fault) {
 transport_err publish_open(publisher **out, const publish_options *o, transport_fault *fault) {
     *out = NULL;
     if (o->url_count > PUBLISH_URLS_MAX)
-        return transport_fail(fault, TRANSPORT_ADDRESS, "publish: %u addresses, the limit is %d", o->url_count, PUBLISH_URLS_MAX);
+        return transport_fail(fault, TRANSPORT_ADDRESS, "publish: %u addresses, the limit is %d", o->url_count,
+                              PUBLISH_URLS_MAX);
     publisher *p = calloc(1, sizeof *p);
     if (!p) return transport_fail(fault, TRANSPORT_MEMORY, "publish: out of memory");
     p->options = *o;

@@ -1,5 +1,5 @@
-/* publish_map.c: values for publish.h, packed with msgpack-c into a buffer that grows. The header of a map says how many pairs
- * follow, so room for it is kept in front and filled in at the end (map16, which any library reads). */
+/* publish_map.c: values for publish.h, packed with msgpack-c into a buffer that grows. The header of a map says how
+ * many pairs follow, so room for it is kept in front and filled in at the end (map16, which any library reads). */
 #include "publish_private.h"
 #include <msgpack.h>
 #include <stdlib.h>

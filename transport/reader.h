@@ -1,8 +1,8 @@
 /* reader.h: a checked cursor over one msgpack message, shared by the decoders of transport/.
  *
- * msgpack-c's own unpacker allocates what a length claims before it has seen the bytes, so that five hostile bytes ask for
- * 100 GB. This cursor allocates nothing, follows no pointer and reads no byte it has not counted. The first error sticks:
- * every later call gives zero or nothing, so that a decoder reads all fields and looks at `err` once. */
+ * msgpack-c's own unpacker allocates what a length claims before it has seen the bytes, so that five hostile bytes ask
+ * for 100 GB. This cursor allocates nothing, follows no pointer and reads no byte it has not counted. The first error
+ * sticks: every later call gives zero or nothing, so that a decoder reads all fields and looks at `err` once. */
 #ifndef TRANSPORT_READER_H
 #define TRANSPORT_READER_H
 #include "error.h"
@@ -27,6 +27,6 @@ uint64_t reader_uint(reader *, const char *what, uint64_t max);
 int64_t reader_int(reader *, const char *what);
 reader_span reader_bin(reader *, const char *what, uint32_t max_bytes);
 reader_span reader_text(reader *, const char *what, uint32_t max_bytes);
-transport_err reader_end(reader *);                          /* anything left over is MALFORMED; returns the error so far */
+transport_err reader_end(reader *); /* anything left over is MALFORMED; returns the error so far */
 
 #endif

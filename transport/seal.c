@@ -58,8 +58,10 @@ void seal_direction_init(seal_direction *d, const seal_key *key, const seal_tran
 
 void seal_direction_fini(seal_direction *d) { sodium_memzero(d, sizeof *d); }
 
-_Static_assert(crypto_aead_aes256gcm_NPUBBYTES == 12 && crypto_aead_chacha20poly1305_ietf_NPUBBYTES == 12, "one nonce for both");
-_Static_assert(crypto_aead_aes256gcm_ABYTES == SEAL_TAG_BYTES && crypto_aead_chacha20poly1305_ietf_ABYTES == SEAL_TAG_BYTES,
+_Static_assert(crypto_aead_aes256gcm_NPUBBYTES == 12 && crypto_aead_chacha20poly1305_ietf_NPUBBYTES == 12,
+               "one nonce for both");
+_Static_assert(crypto_aead_aes256gcm_ABYTES == SEAL_TAG_BYTES &&
+                   crypto_aead_chacha20poly1305_ietf_ABYTES == SEAL_TAG_BYTES,
                "one tag for both");
 typedef struct { uint8_t bytes[12]; } nonce;
 
@@ -72,17 +74,20 @@ static nonce nonce_of(uint64_t counter) {
 void seal_frame(const seal_direction *d, uint64_t counter, uint8_t *body, size_t bytes) {
     const nonce n = nonce_of(counter);
     if (d->cipher == SEAL_AES256GCM)
-        crypto_aead_aes256gcm_encrypt_detached_afternm(body, body + bytes, NULL, body, bytes, NULL, 0, NULL, n.bytes, &d->aes);
+        crypto_aead_aes256gcm_encrypt_detached_afternm(body, body + bytes, NULL, body, bytes, NULL, 0, NULL, n.bytes,
+                                                       &d->aes);
     else
-        crypto_aead_chacha20poly1305_ietf_encrypt_detached(body, body + bytes, NULL, body, bytes, NULL, 0, NULL, n.bytes, d->key);
+        crypto_aead_chacha20poly1305_ietf_encrypt_detached(body, body + bytes, NULL, body, bytes, NULL, 0, NULL,
+                                                           n.bytes, d->key);
 }
 
 bool seal_open(const seal_direction *d, uint64_t counter, uint8_t *body, size_t bytes) {
     const nonce n = nonce_of(counter);
-    const int wrong =
-        d->cipher == SEAL_AES256GCM
-            ? crypto_aead_aes256gcm_decrypt_detached_afternm(body, NULL, body, bytes, body + bytes, NULL, 0, n.bytes, &d->aes)
-            : crypto_aead_chacha20poly1305_ietf_decrypt_detached(body, NULL, body, bytes, body + bytes, NULL, 0, n.bytes, d->key);
+    const int wrong = d->cipher == SEAL_AES256GCM
+                          ? crypto_aead_aes256gcm_decrypt_detached_afternm(body, NULL, body, bytes, body + bytes, NULL,
+                                                                           0, n.bytes, &d->aes)
+                          : crypto_aead_chacha20poly1305_ietf_decrypt_detached(body, NULL, body, bytes, body + bytes,
+                                                                               NULL, 0, n.bytes, d->key);
     if (wrong) memset(body, 0, bytes);
     return !wrong;
 }

@@ -47,12 +47,15 @@ transport_err seal_key_read(seal_key *key, const char *path, transport_fault *fa
     struct stat file;
     transport_err err = TRANSPORT_OK;
     if (fstat(fd, &file) != 0) err = transport_fail(fault, TRANSPORT_SYSTEM, "key file %s: %s", path, strerror(errno));
-    else if (!S_ISREG(file.st_mode)) err = transport_fail(fault, TRANSPORT_INSECURE, "key file %s: not a regular file", path);
+    else if (!S_ISREG(file.st_mode))
+        err = transport_fail(fault, TRANSPORT_INSECURE, "key file %s: not a regular file", path);
     else if (file.st_uid != geteuid())
-        err = transport_fail(fault, TRANSPORT_INSECURE, "key file %s: belongs to user %u, not to %u", path, file.st_uid, geteuid());
+        err = transport_fail(fault, TRANSPORT_INSECURE, "key file %s: belongs to user %u, not to %u", path, file.st_uid,
+                             geteuid());
     else if (file.st_mode & 0177)
-        err = transport_fail(fault, TRANSPORT_INSECURE, "key file %s: mode %04o lets others in; chmod 600 it, and better make a new key",
-                             path, file.st_mode & 07777);
+        err = transport_fail(fault, TRANSPORT_INSECURE,
+                             "key file %s: mode %04o lets others in; chmod 600 it, and better make a new key", path,
+                             file.st_mode & 07777);
     if (!err) err = read_line(key, fd, path, fault);
     close(fd);
     return err;

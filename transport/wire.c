@@ -1,5 +1,5 @@
-/* wire.c: control messages to and from msgpack. Each message has one function for each way, field by field in the order of
- * docs/formats_wire.md. Written with msgpack-c's packer; read with the checked cursor of reader.h. */
+/* wire.c: control messages to and from msgpack. Each message has one function for each way, field by field in the order
+ * of docs/formats_wire.md. Written with msgpack-c's packer; read with the checked cursor of reader.h. */
 #include "wire.h"
 #include "reader.h"
 #include <assert.h>
@@ -77,7 +77,13 @@ static uint32_t fields(wire_kind kind) {
 
 size_t wire_encode_bound(const wire_message *m) {
     switch (m->kind) {
-    case WIRE_HELLO: case WIRE_WELCOME: case WIRE_CONFIRM: case WIRE_HEARTBEAT: case WIRE_BYE: case WIRE_DONE: return 512;
+    case WIRE_HELLO:
+    case WIRE_WELCOME:
+    case WIRE_CONFIRM:
+    case WIRE_HEARTBEAT:
+    case WIRE_BYE:
+    case WIRE_DONE:
+        return 512;
     case WIRE_GRANT: return 128 + (size_t)m->grant.expected.count * sizeof(uint32_t);
     case WIRE_NET: return 128 + (size_t)m->net.sent.count * sizeof(uint32_t);
     case WIRE_REFUSE: return 64 + (size_t)m->refuse.text.bytes;

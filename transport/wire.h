@@ -1,9 +1,11 @@
-/* wire.h: the messages of the protocol between processes of a run, as msgpack arrays; docs/formats_wire.md has every field.
+/* wire.h: the messages of the protocol between processes of a run, as msgpack arrays; docs/formats_wire.md has every
+ * field.
  *
- * A message is [version, kind, fields...]; the array header, version and kind are one byte each. Decoding is strict: a field
- * missing, of another type, beyond its limit, or one too many is an error whose text names the peer; nothing is guessed and
- * nothing allocated: texts, bins and lists of a decoded message point into the bytes it was decoded from and live as long.
- * Event batches, the bulk of the traffic, are in batch.h. All functions may be called on any thread and never block. */
+ * A message is [version, kind, fields...]; the array header, version and kind are one byte each. Decoding is strict: a
+ * field missing, of another type, beyond its limit, or one too many is an error whose text names the peer; nothing is
+ * guessed and nothing allocated: texts, bins and lists of a decoded message point into the bytes it was decoded from
+ * and live as long. Event batches, the bulk of the traffic, are in batch.h. All functions may be called on any thread
+ * and never block. */
 #ifndef TRANSPORT_WIRE_H
 #define TRANSPORT_WIRE_H
 #include "error.h"
@@ -29,7 +31,7 @@ typedef enum {                               /* the first six belong to the link
 
 typedef struct { const char *at; uint32_t bytes; } wire_text;    /* no NUL at the end; bytes as sent, not cleaned */
 typedef struct { const void *at; uint32_t bytes; } wire_blob;
-typedef struct { const void *at; uint32_t count; } wire_counts;  /* u32 little-endian, unaligned: read by wire_count_at */
+typedef struct { const void *at; uint32_t count; } wire_counts;  /* u32 little-endian, unaligned: see wire_count_at */
 typedef struct { int64_t time; uint32_t step; } wire_instant;    /* (time, step), in ticks */
 
 typedef struct {
@@ -49,7 +51,7 @@ typedef struct { uint64_t received; int64_t sent_ns, echo_ns, held_ns; } wire_he
 typedef struct { uint64_t frames; } wire_bye;                /* sent before it; DONE: received before it */
 typedef struct { int32_t code; wire_text text; } wire_refuse;
 
-typedef struct {                             /* run all before `until`, once `expected` batches of window - 1 are there */
+typedef struct { /* run all before `until`, once `expected` batches of window - 1 are there */
     uint64_t window;
     wire_instant from, until;
     uint32_t order;                          /* owner's number: go on, pause, end */
@@ -93,8 +95,8 @@ static inline uint32_t wire_kind_of(const void *data, size_t bytes) {
 }
 const char *wire_kind_name(uint32_t kind);
 
-/* Bytes that wire_encode will write at most. Texts beyond their limit are cut, so what is encoded is always legal; lists and
- * blobs beyond theirs are the caller's bug. */
+/* Bytes that wire_encode will write at most. Texts beyond their limit are cut, so what is encoded is always legal;
+ * lists and blobs beyond theirs are the caller's bug. */
 size_t wire_encode_bound(const wire_message *);
 size_t wire_encode(const wire_message *, void *out, size_t room);   /* bytes written; room >= wire_encode_bound */
 

@@ -19,9 +19,11 @@ static inline int bench_compare(const void *a, const void *b) {
 }
 
 /* Best, median and worst of the rounds of one side; higher_is_better picks the end. */
-static inline double bench_report(const char *name, const char *unit, double rounds[BENCH_ROUNDS], int higher_is_better) {
+static inline double bench_report(const char *name, const char *unit, double rounds[BENCH_ROUNDS],
+                                  int higher_is_better) {
     qsort(rounds, BENCH_ROUNDS, sizeof *rounds, bench_compare);
-    const double best = rounds[higher_is_better ? BENCH_ROUNDS - 1 : 0], worst = rounds[higher_is_better ? 0 : BENCH_ROUNDS - 1];
+    const double best = rounds[higher_is_better ? BENCH_ROUNDS - 1 : 0],
+                 worst = rounds[higher_is_better ? 0 : BENCH_ROUNDS - 1];
     printf("%-44s best %9.2f  median %9.2f  worst %9.2f %s\n", name, best, rounds[BENCH_ROUNDS / 2], worst, unit);
     return best;
 }

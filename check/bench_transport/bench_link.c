@@ -48,7 +48,8 @@ static double raw_round_trip_us(raw_end *a, raw_end *b) {
     const double begin = bench_now();
     for (int i = 0; i < TRIPS; i++) {
         nng_msg *m;
-        if (nng_msg_alloc(&m, SMALL) != 0 || nng_sendmsg(a->out, m, 0) != 0 || nng_recvmsg(a->in, &m, 0) != 0) die("raw", "trip");
+        if (nng_msg_alloc(&m, SMALL) != 0 || nng_sendmsg(a->out, m, 0) != 0 || nng_recvmsg(a->in, &m, 0) != 0)
+            die("raw", "trip");
         nng_msg_free(m);
     }
     const double each = (bench_now() - begin) / TRIPS * 1e6;
@@ -58,7 +59,8 @@ static double raw_round_trip_us(raw_end *a, raw_end *b) {
 
 static void raw_open(raw_end *a, raw_end *b) {
     const char *up = url_of(0), *down = url_of(1);
-    if (nng_pair0_open(&a->out) || nng_pair0_open(&a->in) || nng_pair0_open(&b->out) || nng_pair0_open(&b->in)) die("raw", "open");
+    if (nng_pair0_open(&a->out) || nng_pair0_open(&a->in) || nng_pair0_open(&b->out) || nng_pair0_open(&b->in))
+        die("raw", "open");
     if (nng_listen(b->in, up, NULL, 0) || nng_listen(b->out, down, NULL, 0) || nng_dial(a->out, up, NULL, 0) ||
         nng_dial(a->in, down, NULL, 0))
         die("raw", "connect");
@@ -142,7 +144,8 @@ static double link_mb_per_s(ends *e) {
 
 static void link_open(ends *e, const seal_key *key, int url) {
     transport_fault fault;
-    link_options o = {.url = url_of(url), .self = "b", .peer = "a", .key = key, .seal_private = key != NULL, .insecure = key == NULL};
+    link_options o = {
+        .url = url_of(url), .self = "b", .peer = "a", .key = key, .seal_private = key != NULL, .insecure = key == NULL};
     if (link_listen(&e->b, &o, &fault) != TRANSPORT_OK) die("listen", fault.text);
     link_options d = o;
     d.url = link_address(e->b);
@@ -151,7 +154,8 @@ static void link_open(ends *e, const seal_key *key, int url) {
     if (link_dial(&e->a, &d, &fault) != TRANSPORT_OK) die("dial", fault.text);
     while (!link_is_up(e->a) || !link_is_up(e->b)) {
         link_frame frame;
-        if (link_receive(e->b, &frame, &fault) != TRANSPORT_EMPTY || link_receive(e->a, &frame, &fault) != TRANSPORT_EMPTY)
+        if (link_receive(e->b, &frame, &fault) != TRANSPORT_EMPTY ||
+            link_receive(e->a, &frame, &fault) != TRANSPORT_EMPTY)
             die("up", fault.text);
     }
 }
@@ -187,15 +191,16 @@ int main(int argc, char **argv) {
         w[1][i] = link_mb_per_s(&plain);
         w[2][i] = link_mb_per_s(&sealed);
     }
-    printf("%s, cipher %s\n", scheme, seal_choose(seal_ciphers()) == SEAL_AES256GCM ? "AES-256-GCM" : "ChaCha20-Poly1305");
+    printf("%s, cipher %s\n", scheme,
+           seal_choose(seal_ciphers()) == SEAL_AES256GCM ? "AES-256-GCM" : "ChaCha20-Poly1305");
     const double raw = bench_report("round trip 64 B, raw NNG", "us", t[0], 0);
     const double trip = bench_report("round trip 64 B, link plain", "us", t[1], 0);
     const double trip_sealed = bench_report("round trip 64 B, link sealed", "us", t[2], 0);
     const double alone = bench_report("256 KiB, libsodium alone (seal)", "MB/s", w[0], 1);
     const double through = bench_report("256 KiB, link plain", "MB/s", w[1], 1);
     const double through_sealed = bench_report("256 KiB, link sealed", "MB/s", w[2], 1);
-    printf("round trip over raw NNG: plain %.2f, sealed %.2f; sealed over the slower of libsodium and plain: %.2f\n", trip / raw,
-           trip_sealed / raw, through_sealed / (alone < through ? alone : through));
+    printf("round trip over raw NNG: plain %.2f, sealed %.2f; sealed over the slower of libsodium and plain: %.2f\n",
+           trip / raw, trip_sealed / raw, through_sealed / (alone < through ? alone : through));
     (void)link_close(plain.a, 0, NULL);
     (void)link_close(plain.b, 0, NULL);
     (void)link_close(sealed.a, 0, NULL);

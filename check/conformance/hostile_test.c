@@ -1,5 +1,5 @@
-/* hostile_test.c: what strangers, wrong peers and meddlers on the way can do to a link: be refused and logged, or end it with a
- * named cause. Each test ends with the right peer coming up, or with the error that names both ends. */
+/* hostile_test.c: what strangers, wrong peers and meddlers on the way can do to a link: be refused and logged, or end
+ * it with a named cause. Each test ends with the right peer coming up, or with the error that names both ends. */
 #include "wiretap.h"
 #include <dirent.h>
 #include <fcntl.h>
@@ -110,8 +110,8 @@ START_TEST(silent_client) {                  /* speaks NNG, takes both places an
 END_TEST
 
 START_TEST(nonsense_messages) {              /* speaks NNG, and sends messages that are none of ours */
-    static const char *const said[] = {"hello", "\x93\x01\x05\x00", "\0\0\0\0\0\0\0\0\x91\xc0", "\0\0\0\0\0\0\0\0\x93\x02\x05\x00",
-                                       "\0\0\0\0\0\0\0\0\x93\x01\x05\x00"};
+    static const char *const said[] = {"hello", "\x93\x01\x05\x00", "\0\0\0\0\0\0\0\0\x91\xc0",
+                                       "\0\0\0\0\0\0\0\0\x93\x02\x05\x00", "\0\0\0\0\0\0\0\0\x93\x01\x05\x00"};
     static const uint8_t lengths[] = {5, 4, 10, 12, 12};
     two_ends e;
     int ports[2];
@@ -126,7 +126,8 @@ START_TEST(nonsense_messages) {              /* speaks NNG, and sends messages t
         serve(e.listener, 100);
         close(up);
     }
-    ck_assert_msg(logged(&e.listener_log, "version") && logged(&e.listener_log, "too short"), "%s", e.listener_log.text);
+    ck_assert_msg(logged(&e.listener_log, "version") && logged(&e.listener_log, "too short"), "%s",
+                  e.listener_log.text);
     ends_up(&e);
     ends_fini(&e);
 }
@@ -139,9 +140,11 @@ START_TEST(plain_websocket_client) {         /* completes the upgrade as a brows
     start(&e, WS, _i);
     ck_assert_int_eq(sscanf(e.url, "ws://127.0.0.1:%d", &port), 1);
     const int fd = stranger_connect(port);
-    snprintf(request, sizeof request, "GET /link/up HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    snprintf(request, sizeof request,
+             "GET /link/up HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
              "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
-             "Sec-WebSocket-Protocol: pair.sp.nanomsg.org\r\n\r\n", port);
+             "Sec-WebSocket-Protocol: pair.sp.nanomsg.org\r\n\r\n",
+             port);
     stranger_send(fd, request, strlen(request));
     ck_assert_int_gt(recv(fd, reply, sizeof reply - 1, 0), 0);
     ck_assert_msg(strstr(reply, "101") != NULL, "%s", reply);
@@ -172,7 +175,7 @@ static transport_err fail_to_dial(two_ends *e, transport_fault *fault) {
     return err;
 }
 
-START_TEST(wrong_peers) {                    /* key, run, names: refused at once, logged, and the right one still gets in */
+START_TEST(wrong_peers) { /* key, run, names: refused at once, logged, and the right one still gets in */
     two_ends e;
     transport_fault fault = {""};
     seal_key other;
@@ -225,7 +228,8 @@ static void *pretend(void *arg) {
         if (!read_all(up, greeting, 8) || !read_all(down, greeting, 8) || !read_all(up, length, 8)) goto next;
         const size_t bytes = (size_t)length[6] << 8 | length[7];
         wire_message hello, m = {.kind = WIRE_WELCOME};
-        if (bytes < 8 || bytes > sizeof frame || !read_all(up, frame, bytes) || wire_decode(&hello, frame + 8, bytes - 8, "dialer", NULL))
+        if (bytes < 8 || bytes > sizeof frame || !read_all(up, frame, bytes) ||
+            wire_decode(&hello, frame + 8, bytes - 8, "dialer", NULL))
             goto next;
         seal_transcript t;
         memset(&t, 0, sizeof t);
@@ -255,9 +259,11 @@ static void *pretend(void *arg) {
     return NULL;
 }
 
-START_TEST(impostor_answers) {               /* without the key, with another name, without a cipher, of another run; last: all right */
+START_TEST(
+    impostor_answers) { /* without the key, with another name, without a cipher, of another run; last: all right */
     enum { RIGHT = 4 };
-    static const transport_err expected[] = {TRANSPORT_FORGED, TRANSPORT_REFUSED, TRANSPORT_FORGED, TRANSPORT_REFUSED, TRANSPORT_DEADLINE};
+    static const transport_err expected[] = {TRANSPORT_FORGED, TRANSPORT_REFUSED, TRANSPORT_FORGED, TRANSPORT_REFUSED,
+                                             TRANSPORT_DEADLINE};
     static impostor me;
     static two_ends e;
     seal_key other;
@@ -350,7 +356,7 @@ START_TEST(meddler) {                        /* on the way: frames repeated, dro
 }
 END_TEST
 
-START_TEST(replayed_handshake) {             /* what a true peer once said, said again to a new listener with the same key */
+START_TEST(replayed_handshake) { /* what a true peer once said, said again to a new listener with the same key */
     two_ends e, again;
     static tap up, down;
     int ports[2];
@@ -431,9 +437,18 @@ START_TEST(ipc_file_replaced) {
 END_TEST
 
 START_TEST(addresses) {
-    static const char *const urls[] = {"tcp://127.0.0.1", "tcp://:0", "tcp://127.0.0.1:70000", "tcp://127.0.0.1:65535",
-                                       "tcp://127.0.0.1:1,x", "ws://127.0.0.1/x", "ws://127.0.0.1:0/x", "ipc://relative/a", "ipc:///a",
-                                       "udp://127.0.0.1:1", "", "tcp://203.0.113.9:4000"};
+    static const char *const urls[] = {"tcp://127.0.0.1",
+                                       "tcp://:0",
+                                       "tcp://127.0.0.1:70000",
+                                       "tcp://127.0.0.1:65535",
+                                       "tcp://127.0.0.1:1,x",
+                                       "ws://127.0.0.1/x",
+                                       "ws://127.0.0.1:0/x",
+                                       "ipc://relative/a",
+                                       "ipc:///a",
+                                       "udp://127.0.0.1:1",
+                                       "",
+                                       "tcp://203.0.113.9:4000"};
     two_ends e;
     ends_init(&e, TCP, SEALED);
     for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
@@ -454,7 +469,8 @@ START_TEST(binds_nothing_else) {             /* a listener at 127.0.0.1 is not a
     start(&e, TCP, SEALED);
     link_ports(e.listener, ports);
     for (int i = 0; i < 2; i++) {
-        struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)ports[i]), .sin_addr.s_addr = htonl(0x7F000002)};
+        struct sockaddr_in to = {
+            .sin_family = AF_INET, .sin_port = htons((uint16_t)ports[i]), .sin_addr.s_addr = htonl(0x7F000002)};
         const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         ck_assert_int_ne(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
         close(fd);

@@ -1,5 +1,5 @@
-/* link_test.c: what every link must do, over every transport, plain and sealed. Each test runs in a process of its own, forked
- * before NNG is touched. Usage: link_test TRANSPORT */
+/* link_test.c: what every link must do, over every transport, plain and sealed. Each test runs in a process of its own,
+ * forked before NNG is touched. Usage: link_test TRANSPORT */
 #include "links.h"
 #include <signal.h>
 #include <spawn.h>
@@ -23,7 +23,7 @@ START_TEST(comes_up) {
 }
 END_TEST
 
-START_TEST(both_ways_in_order) {             /* sizes from nothing to the limit, both ways at once, through small windows */
+START_TEST(both_ways_in_order) { /* sizes from nothing to the limit, both ways at once, through small windows */
     enum { COUNT = 600 };
     static const uint32_t sizes[] = {0, 1, 63, 64, 1000, 65536, 262144, 17};
     two_ends e;
@@ -51,7 +51,8 @@ START_TEST(both_ways_in_order) {             /* sizes from nothing to the limit,
             }
             ck_assert_msg(err == TRANSPORT_EMPTY, "%s", fault.text);
         }
-        struct pollfd wait[2] = {{.fd = link_fd(ends[0]), .events = POLLIN}, {.fd = link_fd(ends[1]), .events = POLLIN}};
+        struct pollfd wait[2] = {{.fd = link_fd(ends[0]), .events = POLLIN},
+                                 {.fd = link_fd(ends[1]), .events = POLLIN}};
         (void)poll(wait, 2, 100);
         ck_assert_msg(now_s() < until, "%lu and %lu received", received[0], received[1]);
     }
@@ -209,7 +210,7 @@ START_TEST(nobody_there) {
 }
 END_TEST
 
-START_TEST(slow_reader) {                    /* holds up the sender, who says so; nothing grows, nothing is lost, nobody is lost */
+START_TEST(slow_reader) { /* holds up the sender, who says so; nothing grows, nothing is lost, nobody is lost */
     enum { BYTES = 200000 };
     two_ends e;
     ends_init(&e, kind, _i);
@@ -284,9 +285,19 @@ static int be_peer(const char *url, const char *digits) {
     transport_fault fault = {""};
     const bool sealed = digits[0] != '-';
     if (sealed && sodium_hex2bin(key.bytes, 32, digits, strlen(digits), NULL, &bytes, NULL) != 0) return 2;
-    const link_options o = {.url = url, .self = "node1", .peer = "authority", .run_id = {7}, .key = sealed ? &key : NULL,
-                            .seal_private = sealed, .insecure = !sealed, .lost_ms = 1500, .heartbeat_ms = 200};
-    if (link_dial(&l, &o, &fault) != TRANSPORT_OK || link_wait(l, &fault) != TRANSPORT_OK) { puts(fault.text); return 3; }
+    const link_options o = {.url = url,
+                            .self = "node1",
+                            .peer = "authority",
+                            .run_id = {7},
+                            .key = sealed ? &key : NULL,
+                            .seal_private = sealed,
+                            .insecure = !sealed,
+                            .lost_ms = 1500,
+                            .heartbeat_ms = 200};
+    if (link_dial(&l, &o, &fault) != TRANSPORT_OK || link_wait(l, &fault) != TRANSPORT_OK) {
+        puts(fault.text);
+        return 3;
+    }
     transport_err err;
     while ((err = next(l, &frame, 20000, &fault)) == TRANSPORT_OK) link_discard(&frame);
     (void)link_close(l, 1000, &fault);
@@ -297,7 +308,8 @@ static pid_t spawn_peer(two_ends *e, int way) {
     char digits[65] = "-";
     pid_t pid;
     if (way == SEALED) sodium_bin2hex(digits, sizeof digits, e->key.bytes, 32);
-    char *arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "peer", (char *)(uintptr_t)e->dialer_options.url, digits, NULL};
+    char *arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "peer",
+                         (char *)(uintptr_t)e->dialer_options.url, digits, NULL};
     ck_assert_int_eq(posix_spawn(&pid, program, NULL, NULL, arguments, environ), 0);
     return pid;
 }
@@ -327,7 +339,7 @@ END_TEST
 START_TEST(peer_stopped) { peer_ends_by(SIGSTOP, _i); }
 END_TEST
 
-START_TEST(peer_is_told) {                   /* the other way: our end goes without a word, the peer gives up by itself */
+START_TEST(peer_is_told) { /* the other way: our end goes without a word, the peer gives up by itself */
     two_ends e;
     transport_fault fault = {""};
     int status;

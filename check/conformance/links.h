@@ -1,5 +1,5 @@
-/* links.h: what the tests of links share: the transports, a place on each that nobody else uses, a log that can be searched, and
- * two ends brought up by one thread. */
+/* links.h: what the tests of links share: the transports, a place on each that nobody else uses, a log that can be
+ * searched, and two ends brought up by one thread. */
 #ifndef CONFORMANCE_LINKS_H
 #define CONFORMANCE_LINKS_H
 #include "link.h"
@@ -70,9 +70,17 @@ static inline void ends_init(two_ends *e, transport_kind kind, int way) {
     }
     ck_assert(seal_start());
     seal_key_new(&e->key);
-    e->listener_options = (link_options){.url = e->url, .self = "authority", .peer = "node1", .role = 1, .run_id = {7},
-                                         .log = log_into, .log_arg = &e->listener_log, .lost_ms = 1500, .heartbeat_ms = 200,
-                                         .seal_private = way == SEALED, .key = way == SEALED ? &e->key : NULL,
+    e->listener_options = (link_options){.url = e->url,
+                                         .self = "authority",
+                                         .peer = "node1",
+                                         .role = 1,
+                                         .run_id = {7},
+                                         .log = log_into,
+                                         .log_arg = &e->listener_log,
+                                         .lost_ms = 1500,
+                                         .heartbeat_ms = 200,
+                                         .seal_private = way == SEALED,
+                                         .key = way == SEALED ? &e->key : NULL,
                                          .insecure = way == PLAIN};
     e->dialer_options = e->listener_options;
     e->dialer_options.self = "node1";
@@ -97,9 +105,11 @@ static inline void ends_up(two_ends *e) {
         transport_err err = TRANSPORT_EMPTY;
         if (!link_is_up(e->listener)) err = link_receive(e->listener, &frame, &fault);
         if (err == TRANSPORT_EMPTY && !link_is_up(e->dialer)) err = link_receive(e->dialer, &frame, &fault);
-        ck_assert_msg(err == TRANSPORT_EMPTY, "%s\nlistener: %s\ndialer: %s", fault.text, e->listener_log.text, e->dialer_log.text);
+        ck_assert_msg(err == TRANSPORT_EMPTY, "%s\nlistener: %s\ndialer: %s", fault.text, e->listener_log.text,
+                      e->dialer_log.text);
         ck_assert_msg(now_s() < until, "not up\nlistener: %s\ndialer: %s", e->listener_log.text, e->dialer_log.text);
-        struct pollfd wait[2] = {{.fd = link_fd(e->listener), .events = POLLIN}, {.fd = link_fd(e->dialer), .events = POLLIN}};
+        struct pollfd wait[2] = {{.fd = link_fd(e->listener), .events = POLLIN},
+                                 {.fd = link_fd(e->dialer), .events = POLLIN}};
         (void)poll(wait, 2, 10);
     }
 }
@@ -138,7 +148,8 @@ static inline void expect_numbered(const link_frame *frame, uint64_t number, uin
     ck_assert_uint_eq(m.result.number, number);
     ck_assert_uint_eq(m.result.blob.bytes, bytes);
     uint32_t wrong = 0;
-    for (uint32_t i = 0; i < bytes; i++) wrong += ((const uint8_t *)m.result.blob.at)[i] != (uint8_t)(number * 31 & 255);
+    for (uint32_t i = 0; i < bytes; i++)
+        wrong += ((const uint8_t *)m.result.blob.at)[i] != (uint8_t)(number * 31 & 255);
     ck_assert_uint_eq(wrong, 0);
 }
 

@@ -1,5 +1,5 @@
-/* publish_test.c: what publish.h promises, seen by NNG's own sub socket and by strangers. Clients that nobody here wrote are in
- * subscribers.sh, which starts `publish_test feed SECONDS URL...`. */
+/* publish_test.c: what publish.h promises, seen by NNG's own sub socket and by strangers. Clients that nobody here
+ * wrote are in subscribers.sh, which starts `publish_test feed SECONDS URL...`. */
 #include "publish.h"
 #include "wiretap.h"
 #include <dirent.h>
@@ -27,7 +27,8 @@ static publisher *open_all(uint32_t buffer_messages) {
     snprintf(urls[1], sizeof urls[1], "tcp://127.0.0.1:%d", free_port());
     snprintf(urls[2], sizeof urls[2], "ws://127.0.0.1:%d/publish", free_port());
     for (int i = 0; i < 3; i++) list[i] = urls[i];
-    const publish_options o = {.urls = list, .url_count = 3, .buffer_messages = buffer_messages, .log = log_into, .log_arg = &book};
+    const publish_options o = {
+        .urls = list, .url_count = 3, .buffer_messages = buffer_messages, .log = log_into, .log_arg = &book};
     ck_assert_msg(publish_open(&p, &o, &fault) == TRANSPORT_OK, "%s", fault.text);
     return p;
 }
@@ -75,7 +76,8 @@ static bool receive(nng_socket s, seen *out, int timeout_ms) {
     ck_assert_int_eq((int)msgpack_unpack_next(&object, at + name + 1, bytes - name - 1, &used), MSGPACK_UNPACK_SUCCESS);
     ck_assert_uint_eq(used, bytes - name - 1);
     const msgpack_object *pair = object.data.via.array.ptr;
-    ck_assert(object.data.type == MSGPACK_OBJECT_ARRAY && object.data.via.array.size == 2 && pair[1].type == MSGPACK_OBJECT_MAP);
+    ck_assert(object.data.type == MSGPACK_OBJECT_ARRAY && object.data.via.array.size == 2 &&
+              pair[1].type == MSGPACK_OBJECT_MAP);
     out->counter = pair[0].via.u64;
     out->tick = pair[1].via.map.size ? pair[1].via.map.ptr[0].val.via.i64 : -1;
     msgpack_unpacked_destroy(&object);
@@ -218,7 +220,7 @@ static void visit(int i, bool greets) {
     }
     if (greets) {
         stranger_send(fd, greeting, sizeof greeting);
-        if (i != 2) ck_assert(read_all(fd, answer, sizeof answer));     /* over ws this was no greeting, and is refused */
+        if (i != 2) ck_assert(read_all(fd, answer, sizeof answer)); /* over ws this was no greeting, and is refused */
     }
     close(fd);
 }
@@ -248,7 +250,7 @@ START_TEST(come_and_go) {                    /* a thousand clients: nothing is l
 }
 END_TEST
 
-START_TEST(scanned) {                        /* clients that say nothing; the ipc listener dies of them, and is made anew */
+START_TEST(scanned) { /* clients that say nothing; the ipc listener dies of them, and is made anew */
     if (_i == 0 && SANITIZED) return;        /* NNG loses memory with the listener */
     publisher *p = open_all(0);
     for (int i = 0; i < 20; i++) visit(_i, false);
@@ -267,9 +269,11 @@ START_TEST(web_pages) {                      /* a page from elsewhere gets nothi
         char request[600], origin[100] = "", reply[4096];
         if (i == 0) snprintf(origin, sizeof origin, "Origin: http://evil.example\r\n");
         if (i == 1) snprintf(origin, sizeof origin, "Origin: http://127.0.0.1:%d\r\n", port);
-        snprintf(request, sizeof request, "GET /publish HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n%s"
+        snprintf(request, sizeof request,
+                 "GET /publish HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n%s"
                  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
-                 "Sec-WebSocket-Protocol: pub.sp.nanomsg.org\r\n\r\n", port, origin);
+                 "Sec-WebSocket-Protocol: pub.sp.nanomsg.org\r\n\r\n",
+                 port, origin);
         const int fd = stranger_connect(port);
         stranger_send(fd, request, strlen(request));
         ck_assert_int_gt(recv(fd, reply, sizeof reply, 0), 0);

@@ -1,4 +1,5 @@
-/* samples.h: one message of each kind and a batch, with every field set to something odd; used by tests and as fuzz seeds. */
+/* samples.h: one message of each kind and a batch, with every field set to something odd; used by tests and as fuzz
+ * seeds. */
 #ifndef CONFORMANCE_SAMPLES_H
 #define CONFORMANCE_SAMPLES_H
 #include "batch.h"
@@ -14,9 +15,9 @@ enum { SAMPLE_MESSAGES = 13 };
 
 static inline wire_message sample_message(int i) {
     static const uint32_t counts[3] = {0, 70000, UINT32_MAX};
-    static const wire_kind kinds[SAMPLE_MESSAGES] = {WIRE_HELLO, WIRE_WELCOME, WIRE_CONFIRM, WIRE_HEARTBEAT, WIRE_BYE, WIRE_DONE,
-                                                     WIRE_REFUSE, WIRE_GRANT, WIRE_NET, WIRE_FAIL, WIRE_LOG, WIRE_RESULT,
-                                                     WIRE_CONTROL};
+    static const wire_kind kinds[SAMPLE_MESSAGES] = {WIRE_HELLO, WIRE_WELCOME, WIRE_CONFIRM, WIRE_HEARTBEAT, WIRE_BYE,
+                                                     WIRE_DONE,  WIRE_REFUSE,  WIRE_GRANT,   WIRE_NET,       WIRE_FAIL,
+                                                     WIRE_LOG,   WIRE_RESULT,  WIRE_CONTROL};
     wire_message m;
     memset(&m, 0, sizeof m);
     m.kind = kinds[i];
@@ -26,8 +27,8 @@ static inline wire_message sample_message(int i) {
                                .peer = wire_text_of("authority"), .role = 7, .ciphers = 3};
         break;
     case WIRE_WELCOME:
-        m.welcome = (wire_welcome){.run_id = {1}, .nonce = {2}, .proof = {3}, .name = wire_text_of("authority"), .role = 1,
-                                   .cipher = 2};
+        m.welcome = (wire_welcome){
+            .run_id = {1}, .nonce = {2}, .proof = {3}, .name = wire_text_of("authority"), .role = 1, .cipher = 2};
         break;
     case WIRE_CONFIRM: m.confirm = (wire_confirm){.proof = {9, 8, 7}}; break;
     case WIRE_HEARTBEAT: m.heartbeat = (wire_heartbeat){12345678901u, -1, INT64_MAX, INT64_MIN}; break;
@@ -38,14 +39,23 @@ static inline wire_message sample_message(int i) {
                                .expected = {counts, 3}};
         break;
     case WIRE_NET:
-        m.net = (wire_net){.window = 9, .earliest = {17, 3}, .halt_time = INT64_MAX, .events = 1, .compute_ns = 2, .wait_ns = 300,
-                           .exchange_ns = 70000, .load_permille = 1000, .sent = {counts, 3}};
+        m.net = (wire_net){.window = 9,
+                           .earliest = {17, 3},
+                           .halt_time = INT64_MAX,
+                           .events = 1,
+                           .compute_ns = 2,
+                           .wait_ns = 300,
+                           .exchange_ns = 70000,
+                           .load_permille = 1000,
+                           .sent = {counts, 3}};
         break;
     case WIRE_FAIL:
         m.fail = (wire_fail){.code = -3, .at = {100, 2}, .agent = 0x123456789ABCDEF0u, .place = wire_text_of("host3"),
                              .cause = wire_text_of("segmentation fault in update of person[17]")};
         break;
-    case WIRE_LOG: m.log = (wire_log){3, 12, 13, 14, wire_text_of("host3"), wire_text_of("a line\nwith \x01 odd bytes")}; break;
+    case WIRE_LOG:
+        m.log = (wire_log){3, 12, 13, 14, wire_text_of("host3"), wire_text_of("a line\nwith \x01 odd bytes")};
+        break;
     case WIRE_RESULT: m.result = (wire_result){4, 5, {"opaque\0bytes", 12}}; break;
     case WIRE_CONTROL: m.control = (wire_control){6, -129, wire_text_of("pause"), {"\xff", 1}}; break;
     case WIRE_BATCH: break;

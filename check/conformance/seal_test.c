@@ -8,8 +8,16 @@
 static seal_transcript transcript(uint32_t cipher) {
     seal_transcript t;
     memset(&t, 0, sizeof t);
-    t = (seal_transcript){.run_id = {1}, .nonce_dialer = {2}, .nonce_listener = {3}, .name_dialer = "node1", .name_listener = "authority",
-                          .name_meant = "authority", .role_dialer = 4, .role_listener = 5, .ciphers = 3, .cipher = cipher};
+    t = (seal_transcript){.run_id = {1},
+                          .nonce_dialer = {2},
+                          .nonce_listener = {3},
+                          .name_dialer = "node1",
+                          .name_listener = "authority",
+                          .name_meant = "authority",
+                          .role_dialer = 4,
+                          .role_listener = 5,
+                          .ciphers = 3,
+                          .cipher = cipher};
     return t;
 }
 
@@ -52,7 +60,7 @@ START_TEST(opens_once_in_its_place) {
 }
 END_TEST
 
-START_TEST(everything_said_counts) {         /* a change of any part of the transcript changes proofs and session keys */
+START_TEST(everything_said_counts) { /* a change of any part of the transcript changes proofs and session keys */
     seal_key key, other;
     uint8_t proof[32];
     static seal_direction a, b;
@@ -79,7 +87,10 @@ START_TEST(everything_said_counts) {         /* a change of any part of the tran
 END_TEST
 
 START_TEST(key_files) {
-    static const char *const wrong[] = {"", "00", "zz", "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde",
+    static const char *const wrong[] = {"",
+                                        "00",
+                                        "zz",
+                                        "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde",
                                         "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0",
                                         "0123456789abcdef0123456789abcdef 123456789abcdef0123456789abcdef"};
     char folder[] = "/tmp/nima-key-XXXXXX", path[64];
@@ -116,7 +127,8 @@ START_TEST(key_files) {
         ck_assert_int_eq(pipe(ends), 0);
         dprintf(ends[1], "%s\nmore", wrong[i]);
         ck_assert_int_eq(seal_key_receive(&again, ends[0], &fault), TRANSPORT_MALFORMED);
-        ck_assert_msg(!wrong[i][0] || !strstr(fault.text, wrong[i]) || strlen(wrong[i]) < 3, "the text shows the key: %s", fault.text);
+        ck_assert_msg(!wrong[i][0] || !strstr(fault.text, wrong[i]) || strlen(wrong[i]) < 3,
+                      "the text shows the key: %s", fault.text);
         close(ends[0]);
         close(ends[1]);
     }

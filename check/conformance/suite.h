@@ -1,4 +1,5 @@
-/* suite.h: what the tests of transport/ share: how tests are added and run. CK_RUN_CASE=NAME in the environment runs one. */
+/* suite.h: what the tests of transport/ share: how tests are added and run. CK_RUN_CASE=NAME in the environment runs
+ * one. */
 #ifndef CONFORMANCE_SUITE_H
 #define CONFORMANCE_SUITE_H
 #include <arpa/inet.h>

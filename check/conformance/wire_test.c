@@ -1,5 +1,5 @@
-/* wire_test.c: messages and batches survive the round trip, and nothing else is accepted. What is written is also read by
- * msgpack-c here, and by other libraries in foreign_msgpack.py and .js. */
+/* wire_test.c: messages and batches survive the round trip, and nothing else is accepted. What is written is also read
+ * by msgpack-c here, and by other libraries in foreign_msgpack.py and .js. */
 #include "batch.h"
 #include "samples.h"
 #include "suite.h"
@@ -119,8 +119,9 @@ static transport_err decode_any(const uint8_t *data, size_t bytes, transport_fau
     wire_events v;
     ck_assert_ptr_nonnull(exact);
     if (bytes) memcpy(exact, data, bytes);
-    const transport_err err = wire_kind_of(data, bytes) == WIRE_BATCH ? wire_batch_open(&v, exact, bytes, "node7", fault)
-                                                                      : wire_decode(&m, exact, bytes, "node7", fault);
+    const transport_err err = wire_kind_of(data, bytes) == WIRE_BATCH
+                                  ? wire_batch_open(&v, exact, bytes, "node7", fault)
+                                  : wire_decode(&m, exact, bytes, "node7", fault);
     if (err == TRANSPORT_OK && wire_kind_of(data, bytes) == WIRE_BATCH) {
         wire_event e;
         unsigned sum = 0;
@@ -155,7 +156,8 @@ START_TEST(truncated) {
     for (size_t n = 0; n < bytes; n++) {
         transport_fault fault = {""};
         const transport_err err = decode_any(frame, n, &fault);
-        ck_assert_msg(err == TRANSPORT_TRUNCATED || (n < 3 && err == TRANSPORT_MALFORMED), "%zu of %zu: %d", n, bytes, err);
+        ck_assert_msg(err == TRANSPORT_TRUNCATED || (n < 3 && err == TRANSPORT_MALFORMED), "%zu of %zu: %d", n, bytes,
+                      err);
         ck_assert_msg(strstr(fault.text, "node7") != NULL, "%s", fault.text);
     }
 }
@@ -178,7 +180,7 @@ START_TEST(other_version) {
 }
 END_TEST
 
-START_TEST(bytes_changed) {                  /* every byte set to every value: an error or another legal message, no more */
+START_TEST(bytes_changed) { /* every byte set to every value: an error or another legal message, no more */
     const size_t bytes = any_sample(_i);
     unsigned refused = 0;
     for (size_t at = 0; at < bytes; at++) {
@@ -250,7 +252,7 @@ START_TEST(batch_bytes_do_not_add_up) {
 }
 END_TEST
 
-START_TEST(batch_full) {                     /* the room is a bound on what is written, and all that was taken is there */
+START_TEST(batch_full) { /* the room is a bound on what is written, and all that was taken is there */
     wire_batch b;
     ck_assert(wire_batch_init(&b, 4096) == TRANSPORT_OK);
     static const uint8_t payload[4096 - WIRE_EVENT_BYTES] = {1};

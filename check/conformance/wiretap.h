@@ -1,5 +1,6 @@
-/* wiretap.h: a stranger's tools: raw connections, and a proxy between two ends of a tcp link that reads NNG's framing (8 bytes
- * of greeting, then [length u64 big-endian][frame]) and repeats, drops, alters or records frames on their way to the listener. */
+/* wiretap.h: a stranger's tools: raw connections, and a proxy between two ends of a tcp link that reads NNG's framing
+ * (8 bytes of greeting, then [length u64 big-endian][frame]) and repeats, drops, alters or records frames on their way
+ * to the listener. */
 #ifndef CONFORMANCE_WIRETAP_H
 #define CONFORMANCE_WIRETAP_H
 #include "links.h"
@@ -10,7 +11,8 @@
 static const uint8_t pair_greeting[8] = {0, 'S', 'P', 0, 0, 0x10, 0, 0};
 
 static inline int stranger_connect(int port) {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     ck_assert_int_ge(fd, 0);
     const struct timeval patience = {2, 0};

@@ -1,4 +1,5 @@
-/* fuzz_batch.c: whatever opens as a batch can be walked to its end, every byte of payload included, and written again. */
+/* fuzz_batch.c: whatever opens as a batch can be walked to its end, every byte of payload included, and written again.
+ */
 #include "batch.h"
 #include <stdlib.h>
 
@@ -24,7 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     result = sum;
     const uint32_t count = b.count;
     const size_t bound = wire_batch_bound(&b), written = wire_batch_write(&b, v.window, out);
-    if (written > bound || wire_batch_open(&v, out, written, "peer", &fault) != TRANSPORT_OK || v.count != count) abort();
+    if (written > bound || wire_batch_open(&v, out, written, "peer", &fault) != TRANSPORT_OK || v.count != count)
+        abort();
     wire_batch_fini(&b);
     return 0;
 }

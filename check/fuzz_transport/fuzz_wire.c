@@ -1,5 +1,5 @@
-/* fuzz_wire.c: whatever decodes as a message is one: encoded again and decoded again it is the same, within its bound. Texts and
- * lists are read to the last byte, for the sanitizer. */
+/* fuzz_wire.c: whatever decodes as a message is one: encoded again and decoded again it is the same, within its bound.
+ * Texts and lists are read to the last byte, for the sanitizer. */
 #include "wire.h"
 #include <stdlib.h>
 
@@ -21,7 +21,8 @@ static uint32_t touch_all(const wire_message *m) {
     case WIRE_FAIL: return touch(m->fail.place.at, m->fail.place.bytes) + touch(m->fail.cause.at, m->fail.cause.bytes);
     case WIRE_LOG: return touch(m->log.place.at, m->log.place.bytes) + touch(m->log.text.at, m->log.text.bytes);
     case WIRE_RESULT: return touch(m->result.blob.at, m->result.blob.bytes);
-    case WIRE_CONTROL: return touch(m->control.text.at, m->control.text.bytes) + touch(m->control.blob.at, m->control.blob.bytes);
+    case WIRE_CONTROL:
+        return touch(m->control.text.at, m->control.text.bytes) + touch(m->control.blob.at, m->control.blob.bytes);
     default: return 0;
     }
 }
