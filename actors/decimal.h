@@ -13,7 +13,7 @@ typedef enum { DECIMAL_OK, DECIMAL_NONE, DECIMAL_FRACTION, DECIMAL_BEYOND } deci
  * BEYOND is 2^64 or more. */
 decimal_status decimal_read_whole(const char *text, const char *end, bool *negative, uint64_t *magnitude);
 
-/* The shortest that reads back to the same double, or float. */
+/* Reads back to the same double, or float; 0.1 stays 0.1. */
 enum { DECIMAL_TEXT = 32 };
 void decimal_write(double, char text[DECIMAL_TEXT]);
 void decimal_write_float(float, char text[DECIMAL_TEXT]);
