@@ -30,6 +30,7 @@ typedef struct {                             /* RUN_TUNING_DEFAULT, then change 
     void *on_log_arg;
     unsigned dispatchers;                    /* processes on this machine that share the run; 0, 1: this one alone */
     const struct cluster_config *cluster;    /* hosts that share the run (cluster/config.h); NULL: this machine */
+    int errors_fd;                           /* the user's standard error, where 2 is something else; 0: 2 */
     /* Set by nima-node, for those that follow: this one's number, where their sockets are, which run it is, */
     unsigned dispatcher; const char *dispatcher_folder; uint8_t run_id[16];
     unsigned here, here_before;              /* how many dispatchers are on this machine, and come before this one; 0: all of them */

@@ -98,6 +98,8 @@ no:
     return NULL;
 }
 
+int console_errors(const console *c) { return c->real[ERR]; }
+
 void console_log(console *c, const char *path) {
     pthread_mutex_lock(&c->lock);
     c->log = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);

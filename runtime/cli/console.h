@@ -8,7 +8,8 @@
 typedef struct console console;
 
 console *console_start(void);                /* NULL: no pipe or no thread, said why */
-void console_log(console *, const char *path);   /* copy what is printed, also what was so far, to the end of this file */
+int console_errors(const console *);         /* the user's standard error */
+void console_log(console *, const char *path); /* copy what is printed, also what was so far, to the end of this file */
 void console_run(console *, const nima_run *);   /* show progress of this run; NULL: no more */
 void console_stop(console *, FILE **out);    /* `out` is the real standard output */
 #endif

@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { RUN_OUT = REQUEST_OWN, RUN_SPEED, RUN_LOG, RUN_FINGERPRINT, RUN_JSON, RUN_TRACE, RUN_BREAK, RUN_DISPATCHERS, RUN_CLUSTER, RUN_HELP };
+enum { RUN_OUT = REQUEST_OWN, RUN_SPEED, RUN_LOG, RUN_FINGERPRINT, RUN_JSON, RUN_TRACE, RUN_BREAK, RUN_DISPATCHERS,
+       RUN_CLUSTER, RUN_HELP };
 static const struct option long_options[] = { REQUEST_LONG, { "out", required_argument, NULL, RUN_OUT },
     { "speed", required_argument, NULL, RUN_SPEED }, { "log", required_argument, NULL, RUN_LOG },
     { "fingerprint", no_argument, NULL, RUN_FINGERPRINT }, { "json", no_argument, NULL, RUN_JSON },
@@ -55,7 +56,8 @@ static int dispatchers_option(request *r, const char *value) {
 
 static int use_cluster(run_options *o) {
     char error[1000];
-    if (cluster_config_read(&o->cluster, o->cluster_file, error, sizeof error)) return cli_usage("run", "--cluster %s", error);
+    if (cluster_config_read(&o->cluster, o->cluster_file, error, sizeof error))
+        return cli_usage("run", "--cluster %s", error);
     cluster_config_apply(&o->cluster, &o->request.options, &o->request.tuning);
     return EXIT_GOOD;
 }
@@ -81,7 +83,8 @@ static int read_options(int argc, char **argv, run_options *o) {
         }
         if (code) return code;
     }
-    if (optind + 1 < argc) return cli_usage("run", "one model at a time: %s, and then %s", argv[optind], argv[optind + 1]);
+    if (optind + 1 < argc)
+        return cli_usage("run", "one model at a time: %s, and then %s", argv[optind], argv[optind + 1]);
     if (optind == argc && !o->help) return cli_usage("run", "which model?");
     if (o->trace && o->break_at) return cli_usage("run", "--trace and --break: one at a time");
     if (o->cluster_file && r->tuning.dispatchers) return cli_usage("run", "--cluster and --dispatchers: one of them");
@@ -138,7 +141,8 @@ static int exit_code(nima_err error) {
 
 static void warn_of_crowding(const request *r) {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    const unsigned dispatchers = r->tuning.dispatchers ? r->tuning.dispatchers : 1, workers = r->options.threads * dispatchers;
+    const unsigned dispatchers = r->tuning.dispatchers ? r->tuning.dispatchers : 1,
+                   workers = r->options.threads * dispatchers;
     if ((long)workers > cores) cli_say("%u workers on %ld cores: they will wait for each other", workers, cores);
 }
 
@@ -173,11 +177,17 @@ static int run_once(run_options *o) {
     if (o->break_at && (code = break_begin(o->break_at, r)) != EXIT_GOOD) goto refused;
     warn_of_crowding(r);
     console *c = console_start();
+    if (c) r->tuning.errors_fd = console_errors(c);
     code = request_open(r, &run);
     if (!code && t) code = trace_ready(t, run);
     if (!code && o->break_at) code = break_ready(run);
-    run_record record = { .request = r, .run = run, .folder = folder, .command = o->command, .started = time(NULL), .exit = -1,
-                          .message = message };
+    run_record record = {.request = r,
+                         .run = run,
+                         .folder = folder,
+                         .command = o->command,
+                         .started = time(NULL),
+                         .exit = -1,
+                         .message = message};
     if (!code) {
         record.until = r->until == NIMA_FOREVER ? run_default_until(run) : r->until;
         if (!folder_record(&record)) code = EXIT_SYSTEM;

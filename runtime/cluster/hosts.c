@@ -9,6 +9,7 @@
  * and writes lines to its standard output: `ready`, `refused WHY`, `ended WHY`. When its input ends, it ends all it started. So nothing
  * of a run outlives its leader, and the run's key is on no command line, in no environment. */
 #include "cluster/private.h"
+#include "cluster/node.h"
 #include "cluster/probe.h"
 #include "parameters.h"
 #include <dlfcn.h>
@@ -119,7 +120,7 @@ static nima_err describe(nima_run *r, const nima_options *o, host_process *p, ch
 }
 
 /* ---- starting ---- */
-static nima_err spawn(cluster *k, host_process *p, char *error, size_t room) {
+static nima_err spawn(cluster *k, host_process *p, int errors_fd, char *error, size_t room) {
     int in[2], out[2];
     char node[PATH_MAX + 32];
     find_node(node, sizeof node);
@@ -144,6 +145,7 @@ static nima_err spawn(cluster *k, host_process *p, char *error, size_t room) {
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, in[0], 0);
     posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+    if (p == k->processes) posix_spawn_file_actions_adddup2(&actions, errors_fd, NODE_ERRORS_FD);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);    /* Ctrl-C is the leader's to handle */
     const int e = posix_spawnp(&p->pid, args[0], &actions, &attributes, args, environ);
@@ -243,7 +245,7 @@ nima_err hosts_start(nima_run *r, const nima_options *o, char *error, size_t roo
         first += p->count;
         if (i == 0) { p->first++; p->count--; }              /* the first is this process */
         nima_err code = describe(r, o, p, error, room);
-        if (!code) code = spawn(k, p, error, room);
+        if (!code) code = spawn(k, p, r->tuning.errors_fd ? r->tuning.errors_fd : 2, error, room);
         if (code) return code;
     }
     const uint64_t begin = cluster_now_us();

@@ -236,12 +236,17 @@ static int64_t now_ms(void) {
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+/* It cannot end itself, nor say why; everybody else has lost it, or soon will. */
+static void end_stopped(pid_t leader) {
+    if (!node.lost_ms || !parent_stopped(leader) || getppid() != leader) return;
+    dprintf(NODE_ERRORS_FD, "nima: dispatcher 0 (process %d) was stopped by a signal: the run is ended\n", (int)leader);
+    kill(leader, SIGKILL);
+}
+
 static void watch_leader(pid_t leader, int64_t *stopped_since) {
     if (!node.lost_ms || !parent_stopped(leader)) { *stopped_since = 0; return; }
     if (!*stopped_since) *stopped_since = now_ms();
-    if (now_ms() - *stopped_since < node.lost_ms || getppid() != leader) return;
-    fprintf(stderr, "nima: dispatcher 0 (process %d) was stopped by a signal, %u ms ago: the run is ended\n", (int)leader, node.lost_ms);
-    kill(leader, SIGKILL);
+    if (now_ms() - *stopped_since >= node.lost_ms) end_stopped(leader);
 }
 
 static void drop_input(void) {               /* only "up" comes */
@@ -258,6 +263,7 @@ int join_main(void) {
     const pid_t leader = getppid();
     signal(SIGINT, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
+    fcntl(NODE_ERRORS_FD, F_SETFD, FD_CLOEXEC);
     read_description();
     for (uint32_t i = 0; i < node.count; i++) start(&node.children[i], node.first + i);
     say("ready");
@@ -281,6 +287,7 @@ int join_main(void) {
         }
         if (c) {
             tell(c);
+            end_stopped(leader);
             kill_all();
             remove_folder();
             return 1;

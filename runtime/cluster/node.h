@@ -6,5 +6,7 @@
  * fails, or when its input ends. Leaves nothing behind. */
 int join_main(void);
 int dispatcher_main(const char *folder, const char *number, const char *parent);
-enum { NODE_WORDS_FD = 3, NODE_EXIT_LINK = 8 };              /* where a dispatcher writes why it failed; its exit status if a link did */
+/* Where a dispatcher writes why it failed; where the watcher on the leader's host writes when the leader cannot; a dispatcher's exit status
+ * if a link failed. */
+enum { NODE_WORDS_FD = 3, NODE_ERRORS_FD = 4, NODE_EXIT_LINK = 8 };
 #endif
