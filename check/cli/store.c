@@ -1,4 +1,5 @@
-/* store.c: numbers as text against the C library's slow way, files against what they should hold, failures of the disk. */
+/* store.c: numbers as text against the C library's slow way, files against what they should hold, failures of the disk.
+ */
 #include "store/number.h"
 #include "store/store.h"
 #include <check.h>
@@ -79,10 +80,22 @@ START_TEST(floats) {
 END_TEST
 
 START_TEST(special_numbers) {
-    static const struct { double value; const char *text; } known[] = {
-        { 0, "0" }, { -0.0, "-0" }, { 1, "1" }, { -17, "-17" }, { 0.1, "0.1" }, { 0.1 + 0.2, "0.30000000000000004" }, { 100, "100" },
-        { 1e15, "1000000000000000" }, { 0x1p53, "9007199254740992" }, { 5e-324, "4.94065645841247e-324" }, { 1e17, "1e+17" },
-        { 1.7976931348623157e308, "1.7976931348623157e+308" }, { 0.00001, "0.00001" }, { 2.5, "2.5" }, { 1.0 / 3, "0.3333333333333333" } };
+    static const struct { double value; const char *text;
+    } known[] = {{0, "0"},
+                 {-0.0, "-0"},
+                 {1, "1"},
+                 {-17, "-17"},
+                 {0.1, "0.1"},
+                 {0.1 + 0.2, "0.30000000000000004"},
+                 {100, "100"},
+                 {1e15, "1000000000000000"},
+                 {0x1p53, "9007199254740992"},
+                 {5e-324, "4.94065645841247e-324"},
+                 {1e17, "1e+17"},
+                 {1.7976931348623157e308, "1.7976931348623157e+308"},
+                 {0.00001, "0.00001"},
+                 {2.5, "2.5"},
+                 {1.0 / 3, "0.3333333333333333"}};
     char text[NUMBER_ROOM];
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         number_double(known[i].value, text);
@@ -126,16 +139,18 @@ static const char *content(const char *name) {
 
 typedef struct { int64_t n; double x; nima_text word; void *own; bool flag; } state_a;
 typedef struct { double x; uint8_t small; nima_id other; } state_b;
-static const nima_field fields_a[] = {
-    { "n", NIMA_INT, offsetof(state_a, n), 8, NULL, NULL, NULL, NULL }, { "x", NIMA_DOUBLE, offsetof(state_a, x), 8, NULL, NULL, NULL, NULL },
-    { "word", NIMA_TEXT, offsetof(state_a, word), 8, NULL, NULL, NULL, NULL },
-    { "own", NIMA_POINTER, offsetof(state_a, own), 8, NULL, NULL, NULL, NULL },
-    { "flag", NIMA_BOOL, offsetof(state_a, flag), 1, NULL, NULL, NULL, NULL } };
-static const nima_field fields_b[] = {
-    { "x", NIMA_DOUBLE, offsetof(state_b, x), 8, NULL, NULL, NULL, NULL }, { "small", NIMA_UINT, offsetof(state_b, small), 1, NULL, NULL, NULL, NULL },
-    { "other", NIMA_ID, offsetof(state_b, other), 8, NULL, NULL, NULL, NULL } };
-static const nima_behavior a = { .part = { NIMA_PART_BEHAVIOR, 1, "a" }, .state_bytes = sizeof(state_a), .field_count = 5, .fields = fields_a };
-static const nima_behavior b = { .part = { NIMA_PART_BEHAVIOR, 2, "b" }, .state_bytes = sizeof(state_b), .field_count = 3, .fields = fields_b };
+static const nima_field fields_a[] = {{"n", NIMA_INT, offsetof(state_a, n), 8, NULL, NULL, NULL, NULL},
+                                      {"x", NIMA_DOUBLE, offsetof(state_a, x), 8, NULL, NULL, NULL, NULL},
+                                      {"word", NIMA_TEXT, offsetof(state_a, word), 8, NULL, NULL, NULL, NULL},
+                                      {"own", NIMA_POINTER, offsetof(state_a, own), 8, NULL, NULL, NULL, NULL},
+                                      {"flag", NIMA_BOOL, offsetof(state_a, flag), 1, NULL, NULL, NULL, NULL}};
+static const nima_field fields_b[] = {{"x", NIMA_DOUBLE, offsetof(state_b, x), 8, NULL, NULL, NULL, NULL},
+                                      {"small", NIMA_UINT, offsetof(state_b, small), 1, NULL, NULL, NULL, NULL},
+                                      {"other", NIMA_ID, offsetof(state_b, other), 8, NULL, NULL, NULL, NULL}};
+static const nima_behavior a = {
+    .part = {NIMA_PART_BEHAVIOR, 1, "a"}, .state_bytes = sizeof(state_a), .field_count = 5, .fields = fields_a};
+static const nima_behavior b = {
+    .part = {NIMA_PART_BEHAVIOR, 2, "b"}, .state_bytes = sizeof(state_b), .field_count = 3, .fields = fields_b};
 
 START_TEST(tables) {
     char error[300];
@@ -160,8 +175,10 @@ START_TEST(tables) {
     ck_assert_int_eq(store_flush(s), NIMA_OK);
     ck_assert_str_eq(content("model.csv"), "tick,time,mean,ages_0,ages_1\n10,0.1,0.5,3,4\n");
     ck_assert_str_eq(content("log.txt"), "a line\n");
-    ck_assert_str_eq(content("agents.csv"), "id,name,behavior,n,x,word,flag,small,other\n"
-                     "0000000000000001,a[0],a,-3,2.5,\"two, \"\"words\"\"\",1,,\n0000000000000002,b[0],b,,NaN,,,200,000000000000000f\n");
+    ck_assert_str_eq(content("agents.csv"),
+                     "id,name,behavior,n,x,word,flag,small,other\n"
+                     "0000000000000001,a[0],a,-3,2.5,\"two, "
+                     "\"\"words\"\"\",1,,\n0000000000000002,b[0],b,,NaN,,,200,000000000000000f\n");
     ck_assert_str_eq(content("extra.txt"), "more");
     ck_assert_ptr_null(store_file(s, "../up"));
     ck_assert_int_eq(store_free(s), NIMA_E_SYSTEM);          /* since that name was refused */

@@ -1,6 +1,8 @@
 """test_run.py: `nima run`: the contract for scripts, parameters, folders, output, failures, interruption, tracing."""
 import json
 import os
+import pty
+import select
 import shutil
 import signal
 import subprocess
@@ -315,6 +317,66 @@ NIMA_MODEL(.name = "long", .setup = setup)
         p.send_signal(signal.SIGINT)
         _, err = p.communicate(timeout=30)
         self.assertRegex(err, r"nima: at [\d.]+ of 100 s, .* events/s, \d+ %, .* left\n")
+
+
+    def test_progress_on_a_terminal(self):
+        master, slave = pty.openpty()
+        p = subprocess.Popen([NIMA, "run", TROUBLE, "-p", "how=forever", "--speed", "10", "--until", "100s"], cwd=self.folder,
+                             stdout=slave, stderr=slave)
+        os.close(slave)
+        time.sleep(1.5)
+        p.send_signal(signal.SIGINT)
+        p.wait(timeout=30)
+        text = b""
+        while select.select([master], [], [], 0.2)[0]:
+            try:
+                text += os.read(master, 65536)
+            except OSError:                  # nobody has the other end any more
+                break
+        os.close(master)
+        text = text.decode()
+        self.assertRegex(text, r"\r\x1b\[K[\d.]+ of 100 s, .* events/s, \d+ %, \d+ s left")
+        self.assertIn("results are kept", text)
+        self.assertRegex(text, r"\r\x1b\[Ktrouble, seed 0: interrupted at [\d.]+ s\r\n", "the line has made way")
+
+
+class Mail(Case):
+    MODEL = """#include "nima.h"
+NIMA_SIGNAL(7, call)
+NIMA_STATE(node, (int64_t, heard))
+NIMA_WORLD((nima_pop, node))
+NIMA_TALLY(times, "")
+static void node_start(nima *me, node *self) {
+    (void)self;
+    if (nima_index(me) == 0) { nima_stop(me); return; }
+    for (int i = 1; i <= 3; i++) { call_send(me, nima_at(world_of(me)->node, 0), i); call_alarm(me, 10 * i); }
+}
+static void node_update(nima *me, node *self) {
+    if (nima_now(me) == 20) return;
+    NIMA_EACH(me, m) { (void)m; self->heard++; nima_tally(me, times, (double)nima_now(me)); }
+}
+NIMA_BEHAVIOR(node, start, update)
+static void setup(nima_setup *s) { setup_world(s)->node = node_populate(s, 2, 0); nima_lookahead(s, 1); }
+static void finish(nima_view *v) { nima_result(v, "tallied", (double)nima_tally_count(v, times)); }
+NIMA_MODEL(.name = "lost", .unit = "tick", .ticks_per_unit = 1, .setup = setup, .finish = finish)
+"""
+
+    def test_dead_letters_by_policy(self):
+        self.write("lost.c", self.MODEL)
+        out, _ = self.nima("run", "lost.c")
+        self.assertIn("dead letters: 3 (call 3)", out)
+        self.assertIn("left unread: 1 (call 1)", out)
+        o = self.outcome("lost.c", "--dead-letters", "log")
+        self.assertEqual((o["dead_letters"], o["unread"]), (3, 1))
+        self.assertEqual((self.folder / o["out"] / "log.txt").read_text().count("dead letter"), 3)
+        o = self.outcome("lost.c", "--dead-letters", "fail", code=3)
+        self.assertIn("dead letter", o["error"])
+        self.assertIn("time 1", o["error"])
+
+    def test_warmup(self):
+        self.write("lost.c", self.MODEL)
+        for words, count in (((), 2), (("--warmup", "11"), 1), (("--warmup", "30"), 1), (("--warmup", "31"), 0)):
+            self.assertEqual(self.outcome("lost.c", *words)["results"]["tallied"], count)
 
 
 class Debugging(Case):

@@ -24,7 +24,8 @@ static bool print_fields(const nima_message *message, const history_record *a, c
     for (uint32_t i = 0; message && i < message->field_count; i++) {
         const nima_field *f = &message->fields[i];
         char x[200], y[200];
-        if (f->offset + f->bytes > HISTORY_PAYLOAD || !memcmp(a->payload + f->offset, b->payload + f->offset, f->bytes)) continue;
+        if (f->offset + f->bytes > HISTORY_PAYLOAD || !memcmp(a->payload + f->offset, b->payload + f->offset, f->bytes))
+            continue;
         store_field_text(f, a->payload, x, sizeof x);
         store_field_text(f, b->payload, y, sizeof y);
         printf("    %s is %s in one and %s in the other\n", f->name, x, y);
@@ -45,7 +46,8 @@ static bool only_undeclared(const nima_model *m, const history_record *a, const 
     if (!message || !message->field_count) return false;
     for (uint32_t i = 0; i < message->field_count; i++) {
         const nima_field *f = &message->fields[i];
-        if (f->offset + f->bytes <= HISTORY_PAYLOAD && memcmp(a->payload + f->offset, b->payload + f->offset, f->bytes)) return false;
+        if (f->offset + f->bytes <= HISTORY_PAYLOAD && memcmp(a->payload + f->offset, b->payload + f->offset, f->bytes))
+            return false;
     }
     return true;
 }
@@ -68,7 +70,8 @@ void blame_place(const nima_model *m, const history_difference *d) {
     }
     if (!r->index) {
         if (d->a->hash != d->b->hash)
-            puts("no message: its own fields differ before\n    this update, after the same mail; what it did in its update before depends on something else");
+            puts("no message: its own fields differ before\n    this update, after the same mail; what it did in the "
+                 "update before depends on something else");
         else printf("no message: it has drawn %llu random numbers in one and %llu in the other, after the same mail\n",
                     (unsigned long long)d->a->draws, (unsigned long long)d->b->draws);
         return;
@@ -81,23 +84,31 @@ void blame_place(const nima_model *m, const history_difference *d) {
         return;
     }
     puts(only_undeclared(m, d->a, d->b) ? "; only bytes that belong to no field:" : ":");
-    if (!print_fields(message_of(m, d->a->type), d->a, d->b)) { print_bytes("one:  ", d->a); print_bytes("other:", d->b); }
+    if (!print_fields(message_of(m, d->a->type), d->a, d->b)) {
+        print_bytes("one:  ", d->a);
+        print_bytes("other:", d->b);
+    }
 }
 
 void blame_cause(blame cause) {
     static const char *const causes[] = {
         [BLAME_CLOCK] = "two runs alike in everything differ: the model reads the wall clock, rand(), the process id,\n"
-            "    or something else outside the run. Use nima_now, nima_random, a parameter.",
-        [BLAME_MEMORY] = "it depends on what is in fresh memory: payload bytes that were never set, or a variable that is read\n"
-            "    before it is written. The generated senders set all bytes; nima_send and NAME_send of NIMA_BYTES send what they are given.",
+                        "    or something else outside the run. Use nima_now, nima_random, a parameter.",
+        [BLAME_MEMORY] =
+            "it depends on what is in fresh memory: payload bytes that were never set, or a variable that is read\n"
+            "    before it is written. The generated senders set all bytes; nima_send and NAME_send of NIMA_BYTES send\n"
+            "    what they are given.",
         [BLAME_ADDRESS] = "it depends on where memory lies: an address is used as a key, a hash, an order or a value.\n"
-            "    Use an index or an id.",
+                          "    Use an index or an id.",
         [BLAME_SHARED] = "it depends on the order in which shards are run: a global or static variable that changes,\n"
-            "    or memory that agents share. Use a field of the state, a message, or a result of finish.",
+                         "    or memory that agents share. Use a field of the state, a message, or a result of finish.",
         [BLAME_UNKNOWN] = "no single condition brings it out each time: agents on different workers race for shared\n"
-            "    memory (a global or static variable), or the model reads the clock." };
-    static const char *const names[] = { [BLAME_CLOCK] = "the wall clock", [BLAME_MEMORY] = "uninitialised memory",
-        [BLAME_ADDRESS] = "an address", [BLAME_SHARED] = "a global variable", [BLAME_UNKNOWN] = "a global variable or the wall clock" };
+                          "    memory (a global or static variable), or the model reads the clock."};
+    static const char *const names[] = {[BLAME_CLOCK] = "the wall clock",
+                                        [BLAME_MEMORY] = "uninitialised memory",
+                                        [BLAME_ADDRESS] = "an address",
+                                        [BLAME_SHARED] = "a global variable",
+                                        [BLAME_UNKNOWN] = "a global variable or the wall clock"};
     printf("likely cause: %s\n    %s\n", names[cause], causes[cause]);
     puts("the usual causes: a global variable, uninitialised payload bytes, the wall clock, an address used as a key");
 }

@@ -21,8 +21,8 @@ bool break_inside(void) { return getenv(INSIDE) != NULL; }
 int break_in_debugger(char **argv) {
     static char *words[512] = { "gdb", "-q", "-nx", "-ex", "set breakpoint pending on", "-ex", "set print thread-events off",
         "-ex", "handle SIGSEGV SIGBUS SIGFPE SIGILL SIGABRT stop nopass", "-ex", "break break_here", "-ex", "run",
-        "-ex", "eval \"tbreak *%p thread %d\", *(void **)&break_target, $_thread", "-ex", "continue", "-ex", "echo before that callback:\\n", "-ex", "where 1",
-        "--args" };
+        "-ex", "eval \"tbreak *%p thread %d\", *(void **)&break_target, $_thread", "-ex", "continue",
+        "-ex", "echo before that callback:\\n", "-ex", "where 1", "--args" };
     size_t n = 0;
     while (words[n]) n++;
     words[n++] = (char *)(uintptr_t)cli_self();
@@ -58,7 +58,8 @@ int break_begin(const char *at, request *r) {
     char *colon = strchr(time, ':');
     if (colon) {
         uint64_t n;
-        if (!cli_uint(colon + 1, &n) || n > UINT32_MAX) return cli_usage("run", "--break %s: no step %s", at, colon + 1);
+        if (!cli_uint(colon + 1, &n) || n > UINT32_MAX)
+            return cli_usage("run", "--break %s: no step %s", at, colon + 1);
         step = (unsigned)n;
         *colon = 0;
     }

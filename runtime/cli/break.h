@@ -1,6 +1,6 @@
-/* break.h: `run --break AGENT@TIME[:STEP]`: the run inside gdb, stopped before that agent's update. The tool starts itself
- * again under gdb; inside, the first update (or start) of the agent at or after that moment calls break_here, where gdb
- * waits, and gdb goes on from there to the callback itself. */
+/* break.h: `run --break AGENT@TIME[:STEP]`: the run inside gdb, stopped before that agent's update. The tool starts
+ * itself again under gdb; inside, the first update (or start) of the agent at or after that moment calls break_here,
+ * where gdb waits, and gdb goes on from there to the callback itself. */
 #ifndef NIMA_BREAK_H
 #define NIMA_BREAK_H
 #include "cli/request.h"

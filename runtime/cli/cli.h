@@ -5,17 +5,18 @@
 #include <stdnoreturn.h>
 
 /* Code, and what it means: `nima help exit-codes` prints this list. */
-#define CLI_EXITS(X) \
-    X(EXIT_GOOD, 0, "success") \
-    X(EXIT_DIFFERS, 1, "verify: histories differ; sweep: a run failed; doctor: something needed is missing") \
-    X(EXIT_USAGE, 2, "an option, a parameter or an input file was refused; nothing was started") \
-    X(EXIT_MODEL, 3, "the model failed (nima_fail) or broke a promise") \
-    X(EXIT_CRASH, 4, "the model crashed") \
-    X(EXIT_MEMORY, 5, "out of memory") \
-    X(EXIT_SYSTEM, 6, "a call to the system failed: disk full, no thread, no permission ...") \
-    X(EXIT_LOAD, 7, "the model was not found, or could not be compiled or loaded") \
-    X(EXIT_LINK, 8, "a link or another process was lost") \
-    X(EXIT_INTERRUPTED, 130, "interrupted by Ctrl-C: once, results are kept; twice, at once (by SIGTERM: 143, by SIGHUP: 129)")
+#define CLI_EXITS(X)                                                                                                   \
+    X(EXIT_GOOD, 0, "success")                                                                                         \
+    X(EXIT_DIFFERS, 1, "verify: histories differ; sweep: a run failed; doctor: something needed is missing")           \
+    X(EXIT_USAGE, 2, "an option, a parameter or an input file was refused; nothing was started")                       \
+    X(EXIT_MODEL, 3, "the model failed (nima_fail) or broke a promise")                                                \
+    X(EXIT_CRASH, 4, "the model crashed")                                                                              \
+    X(EXIT_MEMORY, 5, "out of memory")                                                                                 \
+    X(EXIT_SYSTEM, 6, "a call to the system failed: disk full, no thread, no permission ...")                          \
+    X(EXIT_LOAD, 7, "the model was not found, or could not be compiled or loaded")                                     \
+    X(EXIT_LINK, 8, "a link or another process was lost")                                                              \
+    X(EXIT_INTERRUPTED, 130,                                                                                           \
+      "interrupted by Ctrl-C: once, results are kept; twice, at once (by SIGTERM: 143, by SIGHUP: 129)")
 #define CLI_EXIT_ENUM(name, code, text) name = code,
 typedef enum { CLI_EXITS(CLI_EXIT_ENUM) } cli_exit;
 #undef CLI_EXIT_ENUM

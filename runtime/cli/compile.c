@@ -1,5 +1,5 @@
-/* compile.c: see compile.h. The cache ($XDG_CACHE_HOME/nima, else ~/.cache/nima) is keyed by the preprocessed text, which
- * holds every included file, the flags, and the compiler: a changed header or an upgraded compiler is noticed. */
+/* compile.c: see compile.h. The cache ($XDG_CACHE_HOME/nima, else ~/.cache/nima) is keyed by the preprocessed text,
+ * which holds every included file, the flags, and the compiler: a changed header or an upgraded compiler is noticed. */
 #include "cli/compile.h"
 #include "cli/cli.h"
 #include "cli/model.h"
@@ -22,7 +22,8 @@ bool compile_is_source(const char *path) {
     return is_c(path) || !strcmp(e, ".cpp") || !strcmp(e, ".cc") || !strcmp(e, ".cxx");
 }
 
-/* "cc flags -I.. FILE": what both the preprocessor and the compiler are given; $CC, $CXX and $CFLAGS as make has them */
+/* "cc flags -I.. FILE": what both the preprocessor and the compiler are given; $CC, $CXX and $CFLAGS as make has them
+ */
 static void command_begin(const char *source, char *command) {
     char folder[PATH_MAX], include[PATH_MAX + 2];
     const char *compiler = getenv(is_c(source) ? "CC" : "CXX"), *flags = getenv(is_c(source) ? "CFLAGS" : "CXXFLAGS");
@@ -56,7 +57,11 @@ static bool cache_folder(char folder[PATH_MAX], int *code) {
     for (char *slash = strchr(folder + 1, '/');; slash = strchr(slash + 1, '/')) {
         if (slash) *slash = 0;
         const bool made = !mkdir(folder, 0777) || errno == EEXIST;
-        if (!made) { cli_say("folder of compiled models %s: %s", folder, strerror(errno)); *code = EXIT_SYSTEM; return false; }
+        if (!made) {
+            cli_say("folder of compiled models %s: %s", folder, strerror(errno));
+            *code = EXIT_SYSTEM;
+            return false;
+        }
         if (!slash) return true;
         *slash = '/';
     }

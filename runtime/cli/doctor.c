@@ -23,8 +23,12 @@ static bool first_line(FILE *f, int (*close)(FILE *), char *text, size_t room) {
     if (good) text[strcspn(text, "\n")] = 0;
     return close(f) == 0 && good;
 }
-static bool of_file(const char *path, char *text, size_t room) { return first_line(fopen(path, "re"), fclose, text, room); }
-static bool of_command(const char *command, char *text, size_t room) { return first_line(popen(command, "re"), pclose, text, room); }
+static bool of_file(const char *path, char *text, size_t room) {
+    return first_line(fopen(path, "re"), fclose, text, room);
+}
+static bool of_command(const char *command, char *text, size_t room) {
+    return first_line(popen(command, "re"), pclose, text, room);
+}
 
 /* ---- machine ---- */
 static void cores(void) {
@@ -40,8 +44,8 @@ static void cores(void) {
     line("NUMA", text);
     for (int i = 0; i < numa && numa > 1; i++) {
         hwloc_obj_t o = hwloc_get_obj_by_type(t, HWLOC_OBJ_NUMANODE, (unsigned)i);
-        snprintf(text, sizeof text, "region %d: %.1f GiB, %d hardware threads", i, (double)o->attr->numanode.local_memory / 0x1p30,
-                 hwloc_bitmap_weight(o->cpuset));
+        snprintf(text, sizeof text, "region %d: %.1f GiB, %d hardware threads", i,
+                 (double)o->attr->numanode.local_memory / 0x1p30, hwloc_bitmap_weight(o->cpuset));
         line("", text);
     }
     hwloc_topology_destroy(t);
@@ -52,10 +56,13 @@ static void memory(void) {
     const double gib = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 0x1p30;
     const bool limited = of_file("/sys/fs/cgroup/memory.max", limit, sizeof limit) && strcmp(limit, "max");
     snprintf(text, sizeof text, "%.1f GiB", gib);
-    if (limited) snprintf(text, sizeof text, "%.1f GiB, control group's limit %.1f GiB", gib, strtod(limit, NULL) / 0x1p30);
+    if (limited)
+        snprintf(text, sizeof text, "%.1f GiB, control group's limit %.1f GiB", gib, strtod(limit, NULL) / 0x1p30);
     line("memory", text);
-    if (!of_file("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text)) line("huge pages", "none: agents run slower");
-    else if (strstr(text, "[never]")) line("huge pages", "never: agents run slower; `echo madvise >/sys/kernel/mm/transparent_hugepage/enabled`");
+    if (!of_file("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text))
+        line("huge pages", "none: agents run slower");
+    else if (strstr(text, "[never]"))
+        line("huge pages", "never: agents run slower; `echo madvise >/sys/kernel/mm/transparent_hugepage/enabled`");
     else line("huge pages", text);
     if (of_file("/proc/sys/kernel/randomize_va_space", text, sizeof text) && !strcmp(text, "0"))
         line("address layout", "not randomized: verify cannot find addresses used as keys");
@@ -78,7 +85,8 @@ static void limits(void) {
     limit("stack", RLIMIT_STACK, 1024, " KiB");
     limit("address space", RLIMIT_AS, 0x1p30, " GiB");
     limit("core files", RLIMIT_CORE, 1024, " KiB");
-    if (!getrlimit(RLIMIT_CORE, &core) && core.rlim_cur == 0) line("", "a crash leaves no core; `ulimit -c unlimited` before the run");
+    if (!getrlimit(RLIMIT_CORE, &core) && core.rlim_cur == 0)
+        line("", "a crash leaves no core; `ulimit -c unlimited` before the run");
     if (of_file("/proc/sys/kernel/core_pattern", text, sizeof text)) line("core pattern", text);
 }
 
@@ -113,7 +121,8 @@ static void gpu(void) {
         { "CUDA runtime", "libcudart.so", "grids run on the CPU", "nvidia-cuda-toolkit" },
         { "NCCL", "libnccl.so.2", "grids on several GPUs are not possible", "libnccl2  (non-free)" } };
     char text[300];
-    if (of_command("nvidia-smi --query-gpu=name,memory.total --format=csv,noheader 2>/dev/null", text, sizeof text)) line("GPU", text);
+    if (of_command("nvidia-smi --query-gpu=name,memory.total --format=csv,noheader 2>/dev/null", text, sizeof text))
+        line("GPU", text);
     else line("GPU", "none found; nothing but grids can use one");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         void *library = dlopen(parts[i].library, RTLD_LAZY | RTLD_LOCAL);

@@ -31,7 +31,10 @@ int folder_claim(const char *out, const char *model, uint64_t seed, char path[PA
     struct tm local;
     char stamp[32], suffix[16] = "";
     strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", localtime_r(&now, &local));
-    if (mkdir("runs", 0777) && errno != EEXIST) { cli_say("runs: %s; --out names another place", strerror(errno)); return EXIT_SYSTEM; }
+    if (mkdir("runs", 0777) && errno != EEXIST) {
+        cli_say("runs: %s; --out names another place", strerror(errno));
+        return EXIT_SYSTEM;
+    }
     for (int i = 2; i < 10000; i++) {
         snprintf(path, PATH_MAX, "runs/%.100s-%s-s%llu%s", model, stamp, (unsigned long long)seed, suffix);
         if (!mkdir(path, 0777)) { *made = true; return EXIT_GOOD; }

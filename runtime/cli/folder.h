@@ -4,8 +4,8 @@
 #include "cli/request.h"
 #include <time.h>
 
-/* Claims runs/<model>-<time>-s<seed>/, with a number behind it if that exists; `out` NULL. Else checks that `out` is new or
- * empty. EXIT_GOOD, or said why. `made`: the folder was made here. */
+/* Claims runs/<model>-<time>-s<seed>/, with a number behind it if that exists; `out` NULL. Else checks that `out` is
+ * new or empty. EXIT_GOOD, or said why. `made`: the folder was made here. */
 int folder_claim(const char *out, const char *model, uint64_t seed, char path[PATH_MAX], bool *made);
 
 typedef struct {

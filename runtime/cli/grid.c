@@ -38,12 +38,18 @@ bool grid_parse(const char *text, grid *g, char *error, size_t room) {
     double v[3];
     int decimals;
     *g = (grid){ 0 };
-    if (!equals || equals == text || !equals[1]) { snprintf(error, room, "%s: expected NAME=A,B,C or NAME=FIRST:LAST:STEP", text); return false; }
+    if (!equals || equals == text || !equals[1]) {
+        snprintf(error, room, "%s: expected NAME=A,B,C or NAME=FIRST:LAST:STEP", text);
+        return false;
+    }
     g->name = strndup(text, (size_t)(equals - text));
     bool good = g->name != NULL;
     if (is_range(equals + 1, v, &decimals)) {
         const double count = floor((v[1] - v[0]) / v[2] + 1e-9) + 1;
-        if (!(count >= 1 && count <= VALUES_MAX)) { snprintf(error, room, "%s: no range of 1 to %d values", text, VALUES_MAX); return false; }
+        if (!(count >= 1 && count <= VALUES_MAX)) {
+            snprintf(error, room, "%s: no range of 1 to %d values", text, VALUES_MAX);
+            return false;
+        }
         for (double i = 0; i < count && good; i++) {
             char value[400];
             good = add(g, value, (size_t)snprintf(value, sizeof value, "%.*f", decimals, v[0] + i * v[2]));

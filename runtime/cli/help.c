@@ -1,9 +1,10 @@
-/* help.c: the table of verbs with their texts; `nima help`, `nima help VERB`, `nima help exit-codes`, `nima version`. */
+/* help.c: the table of verbs with their texts; `nima help [VERB]`, `nima help exit-codes`, `nima version`. */
 #include "cli/cli.h"
+#include "cli/model.h"
 
 static const char run_help[] =
-    "MODEL is a name (a file in this folder, or a model that came with nima: `nima help run` ends with their names), a\n"
-    "shared object, or a C or C++ file, which is compiled; the command is shown, the result is kept in ~/.cache/nima.\n"
+    "MODEL is a name (of a file in this folder, or of a model that came with nima, see below), a shared object, or a C or\n"
+    "C++ file, which is compiled; the command is shown, the result is kept in ~/.cache/nima.\n"
     "\n"
     "  -p NAME=VALUE          a parameter of the model; `nima run MODEL --help` lists them\n"
     "  --seed N               seed of all random numbers; 0\n"
@@ -20,11 +21,11 @@ static const char run_help[] =
     "  --fingerprint          compute and print the fingerprint of the run's history\n"
     "  --json                 the last line on standard output is the outcome as one JSON object\n"
     "  --quiet                no progress, no summary\n"
-    "  --trace FILTER         decoded messages as lines of JSON in the run folder's trace.jsonl; FILTER is `all`, or names of\n"
-    "                         behaviors, messages, or agents (person[17]), separated by commas\n"
-    "  --break AGENT@T[:STEP] stop in gdb before the first update of that agent at or after T: --break 'person[17]@3.5'\n"
+    "  --trace FILTER         decoded messages as lines of JSON in the run folder's trace.jsonl; FILTER is `all`,\n"
+    "                         or behaviors, messages and agents (person[17]), separated by commas\n"
+    "  --break AGENT@T[:STEP] stop in gdb before that agent's first update at or after T: 'person[17]@3.5'\n"
     "\n"
-    "T: a whole number is ticks; with a unit (30day, 1.5h, 200tick) or a fraction (3.5) it is in that unit, or the model's.\n"
+    "T is a whole number of ticks, or has a unit (30day, 1.5h, 200tick), or a point (3.5): then it is in the model's unit.\n"
     "Ctrl-C once ends the run at the next moment and keeps its results; twice ends at once.\n";
 static const char new_help[] =
     "Makes a folder NAME with a model (NAME.c), a unit test of it (test_NAME.c), a Makefile and a README. Then\n"
@@ -39,12 +40,12 @@ static const char sweep_help[] =
     "  --out DIR              the sweep's folder, sweeps/<model>; the same command again resumes an interrupted sweep\n"
     "  -p, --until, --warmup, --dead-letters, --quiet   as for run, the same in all scenarios\n"
     "\n"
-    "DIR/table.csv: for each scenario and result n, mean, sd, half-width of the 95 % interval (Student), and the paired\n"
-    "difference to the first scenario. DIR/runs.csv: each result of each run. DIR/runs/: the run folders.\n";
+    "DIR/table.csv: for each scenario and result n, mean, sd, half-width of the 95 % interval (Student), and the\n"
+    "paired difference to the first scenario. DIR/runs.csv: each result of each run. DIR/runs/: the run folders.\n";
 static const char verify_help[] =
-    "Runs the model with 1, 2, 4 and 7 workers, shards taken in different orders, fresh memory filled with a byte, addresses\n"
-    "laid out anew, each in a process of its own, and compares the histories. If two differ, it names the first\n"
-    "agent, time, step and message at which they do, and the likely cause.\n"
+    "Runs the model with 1, 2, 4 and 7 workers, shards taken in different orders, fresh memory filled with a byte,\n"
+    "addresses laid out anew, each in a process of its own, and compares the histories. If two differ, it names the\n"
+    "first agent, time, step and message at which they do, and the likely cause.\n"
     "\n"
     "  -p, --seed, --until, --warmup, --quiet   as for run\n"
     "  --threads N            workers at most; 7\n";
@@ -54,8 +55,8 @@ static const char show_help[] =
     "  nima show MODEL 'person[17]' [--at T]         runs the model, up to T\n"
     "  -p, --seed, --threads, --warmup               as for run\n";
 static const char doctor_help[] =
-    "Tells what this machine has: cores, NUMA regions, huge pages, limits, core files, compiler, debugger, GPU, libraries;\n"
-    "and for what is missing, which Debian package brings it. Exit code 1 if something needed is missing.\n";
+    "Tells what this machine has: cores, NUMA regions, huge pages, limits, core files, compiler, debugger, GPU,\n"
+    "libraries; and for what is missing, which Debian package brings it. Exit code 1 if something needed is missing.\n";
 
 const cli_verb cli_verbs[] = {
     { "run", "MODEL [OPTIONS]", "runs a model", run_main, run_help },
@@ -77,6 +78,11 @@ int help_main(int argc, char **argv) {
     for (const cli_verb *v = cli_verbs; v->name && *topic; v++) {
         if (strcmp(v->name, topic)) continue;
         printf("nima %s %s\n  %s\n%s%s", v->name, v->arguments, v->line, v->help ? "\n" : "", v->help ? v->help : "");
+        if (v->main == run_main) {
+            fputs("\nmodels that came with nima:", stdout);
+            model_list(stdout);
+            putchar('\n');
+        }
         return EXIT_GOOD;
     }
     if (*topic && strcmp(topic, "help")) return cli_usage("", "no help on %s", topic);

@@ -79,8 +79,14 @@ static void add_mail(recorder *r, const run_delivery *d, uint32_t index) {
     const nima_mail *m = d->mail[index];
     history_record *one = add(r, d->time);
     if (!one) return;
-    *one = (history_record){ .time = d->time, .step = d->step, .index = index + 1, .agent = d->agent, .sender = m->sender,
-                             .sequence = m->sequence, .type = m->type, .bytes = m->bytes };
+    *one = (history_record){.time = d->time,
+                            .step = d->step,
+                            .index = index + 1,
+                            .agent = d->agent,
+                            .sender = m->sender,
+                            .sequence = m->sequence,
+                            .type = m->type,
+                            .bytes = m->bytes};
     one->hash = hash_bytes(HASH_K1, nima_payload(m), m->bytes);
     memcpy(one->payload, nima_payload(m), m->bytes < HISTORY_PAYLOAD ? m->bytes : HISTORY_PAYLOAD);
     run_agent_name(r->run, d->agent, one->name, sizeof one->name);
@@ -90,7 +96,8 @@ static void add_mail(recorder *r, const run_delivery *d, uint32_t index) {
 
 void history_delivery(void *arg, const run_delivery *d) {
     recorder *r = of(arg);
-    const uint64_t state = d->starts ? 0 : hash_state(d->behavior, d->state);   /* a start may find anything outside the fields */
+    const uint64_t state =
+        d->starts ? 0 : hash_state(d->behavior, d->state); /* a start may find anything outside the fields */
     uint64_t h = hash_mum(d->agent.bits ^ HASH_K0, (uint64_t)d->time ^ HASH_K1);
     h = hash_mum(h ^ d->chain, d->step ^ HASH_K2);
     h = hash_mum(h ^ state, d->stream.draws ^ HASH_K3);
@@ -163,7 +170,7 @@ static bool same(const history_record *a, const history_record *b) {
         && a->type == b->type && a->bytes == b->bytes;
 }
 
-static const history_record *at(const history *h, uint64_t i, const history *other) {   /* NULL: beyond what both hold */
+static const history_record *at(const history *h, uint64_t i, const history *other) { /* NULL: beyond what both hold */
     if (i >= h->head.records || (other->head.is_cut && h->records[i].time >= other->head.cut)) return NULL;
     return &h->records[i];
 }
@@ -187,7 +194,8 @@ static history_verdict compare_records(const history *a, const history *b, histo
     }
 }
 
-static nima_time first_bucket(const history_head *a, const history_head *b) {   /* where the hashes first differ; or FOREVER */
+static nima_time first_bucket(const history_head *a,
+                              const history_head *b) { /* where the hashes first differ; or FOREVER */
     const history_head *fine = a->shift <= b->shift ? a : b, *coarse = fine == a ? b : a;
     const uint32_t by = coarse->shift - fine->shift;
     for (uint64_t i = 0; i < HISTORY_BUCKETS; i++) {
@@ -206,7 +214,8 @@ history_verdict history_compare(const history *a, const history *b, history_diff
     if (d->again == NIMA_FOREVER && a->head.final != b->head.final) d->again = HISTORY_END;
     if (d->again != NIMA_FOREVER) return HISTORY_RECORD_AGAIN;
     for (uint32_t i = 0; i < a->head.result_count || i < b->head.result_count; i++) {
-        const char *x = i < a->head.result_count ? a->head.results[i].name : "", *y = i < b->head.result_count ? b->head.results[i].name : "";
+        const char *x = i < a->head.result_count ? a->head.results[i].name : "",
+                   *y = i < b->head.result_count ? b->head.results[i].name : "";
         if (!strcmp(x, y) && a->head.results[i].bits == b->head.results[i].bits) continue;
         snprintf(d->result, sizeof d->result, "%s", *x ? x : y);
         return HISTORY_RESULT;

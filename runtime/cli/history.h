@@ -1,5 +1,6 @@
-/* history.h: what verify keeps of a run: one hash for each stretch of virtual time, over all of it, and full records of a
- * part that fits into memory. Two runs are compared by the records; where these end, the hashes say where to record next. */
+/* history.h: what verify keeps of a run: one hash for each stretch of virtual time, over all of it, and full records of
+ * a part that fits into memory. Two runs are compared by the records; where these end, the hashes say where to record
+ * next. */
 #ifndef NIMA_HISTORY_H
 #define NIMA_HISTORY_H
 #include "run.h"
@@ -41,6 +42,10 @@ bool history_write(history *, const char *path);
 bool history_read(history *, const char *path);
 void history_free(history *);
 typedef enum { HISTORY_EQUAL, HISTORY_DIFFER, HISTORY_RECORD_AGAIN, HISTORY_RESULT } history_verdict;
-typedef struct { const history_record *a, *b; nima_time again; char result[48]; } history_difference;   /* a or b NULL: missing */
+typedef struct {
+    const history_record *a, *b;
+    nima_time again;
+    char result[48];
+} history_difference; /* a or b NULL: missing */
 history_verdict history_compare(const history *, const history *, history_difference *);
 #endif

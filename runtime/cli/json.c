@@ -45,7 +45,10 @@ void json_close(json *j, char bracket) {
 void json_text(json *j, const char *key, const char *v) { begin(j, key); escaped(j->to, v); }
 void json_int(json *j, const char *key, int64_t v) { begin(j, key); fprintf(j->to, "%lld", (long long)v); }
 void json_uint(json *j, const char *key, uint64_t v) { begin(j, key); fprintf(j->to, "%llu", (unsigned long long)v); }
-void json_hex(json *j, const char *key, uint64_t v) { begin(j, key); fprintf(j->to, "\"%016llx\"", (unsigned long long)v); }
+void json_hex(json *j, const char *key, uint64_t v) {
+    begin(j, key);
+    fprintf(j->to, "\"%016llx\"", (unsigned long long)v);
+}
 void json_bool(json *j, const char *key, bool v) { begin(j, key); fputs(v ? "true" : "false", j->to); }
 void json_null(json *j, const char *key) { begin(j, key); fputs("null", j->to); }
 

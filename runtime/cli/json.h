@@ -10,12 +10,13 @@ void json_close(json *, char bracket);
 void json_text(json *, const char *key, const char *);
 void json_int(json *, const char *key, int64_t);
 void json_uint(json *, const char *key, uint64_t);
-void json_number(json *, const char *key, double);           /* integral: no fraction, no exponent; NaN, infinite: null */
+void json_number(json *, const char *key, double); /* integral: no fraction, no exponent; NaN, infinite: null */
 void json_hex(json *, const char *key, uint64_t);            /* a string of 16 hexadecimal digits */
 void json_bool(json *, const char *key, bool);
 void json_null(json *, const char *key);
 
-/* Reader: one object whose values are plain or objects of plain values. `each` is called for each plain value: `object` is
+/* Reader: one object whose values are plain or objects of plain values. `each` is called for each plain value: `object`
+ * is
  * "" at the top; `text` is the value, unescaped; strings say so. False: not such a text. */
 typedef void json_each(void *arg, const char *object, const char *key, const char *text, bool is_string);
 bool json_read(const char *text, json_each *, void *arg);

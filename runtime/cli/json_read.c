@@ -25,7 +25,10 @@ static char *string(reader *r) {
         case 'n': *to++ = '\n'; break;
         case 't': *to++ = '\t'; break;
         case 'u':
-            if (sscanf(r->at + 1, "%4x", &code) != 1 || code > 127 || strnlen(r->at, 5) < 5) { free(text); return NULL; }
+            if (sscanf(r->at + 1, "%4x", &code) != 1 || code > 127 || strnlen(r->at, 5) < 5) {
+                free(text);
+                return NULL;
+            }
             *to++ = (char)code;
             r->at += 4;
             break;

@@ -11,13 +11,15 @@
 
 enum { LAYOUT_ORDER = REQUEST_OWN, LAYOUT_DIRTY, LAYOUT_RECORD };
 static const struct option long_options[] = { REQUEST_LONG, { "order", required_argument, NULL, LAYOUT_ORDER },
-    { "dirty", required_argument, NULL, LAYOUT_DIRTY }, { "record", required_argument, NULL, LAYOUT_RECORD }, { NULL, 0, NULL, 0 } };
+    { "dirty", required_argument, NULL, LAYOUT_DIRTY }, { "record", required_argument, NULL, LAYOUT_RECORD },
+    { NULL, 0, NULL, 0 } };
 
 void layout_text(const layout *l, char *text, size_t room) {
     char memory[40] = "as it comes";
     if (l->dirty >= 0) snprintf(memory, sizeof memory, "filled with %02x", (unsigned)l->dirty);
-    snprintf(text, room, "%u worker%s, shard order %llu, memory %s, addresses %s%s", l->threads, l->threads == 1 ? "" : "s",
-             (unsigned long long)l->order, memory, l->fixed ? "fixed" : "anew", l->again ? ", once more" : "");
+    snprintf(text, room, "%u worker%s, shard order %llu, memory %s, addresses %s%s", l->threads,
+             l->threads == 1 ? "" : "s", (unsigned long long)l->order, memory, l->fixed ? "fixed" : "anew",
+             l->again ? ", once more" : "");
 }
 
 /* ---- the process ---- */
@@ -63,7 +65,8 @@ int layout_main(int argc, char **argv) {
 }
 
 /* ---- the asking side ---- */
-static noreturn void become_layout(const request *r, const layout *l, const char *record, const char *file, const char *path) {
+static noreturn void become_layout(const request *r, const layout *l, const char *record, const char *file,
+                                   const char *path) {
     char threads[32], order[32], dirty[32], seed[32], perturb[32];
     snprintf(threads, sizeof threads, "%u", l->threads);
     snprintf(order, sizeof order, "%llu", (unsigned long long)l->order);
@@ -71,7 +74,8 @@ static noreturn void become_layout(const request *r, const layout *l, const char
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)r->options.seed);
     snprintf(perturb, sizeof perturb, "%03d", l->dirty >= 0 ? l->dirty : 0);   /* same length: same addresses */
     const char **words = calloc(32 + 2 * r->set_count, sizeof *words);
-    const char *fixed[] = { "nima", "_layout", path, file, "--threads", threads, "--order", order, "--dirty", dirty, "--seed", seed };
+    const char *fixed[] = { "nima", "_layout", path, file, "--threads", threads, "--order", order, "--dirty", dirty,
+                            "--seed", seed };
     size_t n = 0;
     if (!words) _exit(EXIT_MEMORY);
     for (; n < sizeof fixed / sizeof *fixed; n++) words[n] = fixed[n];
@@ -98,13 +102,16 @@ int layout_run(const request *r, const layout *l, bool record, nima_time from, h
     const pid_t pid = fork();
     if (pid == 0) become_layout(r, l, record ? from_text : NULL, file, r->path);
     int status = 0, code = EXIT_GOOD;
-    if (pid < 0 || waitpid(pid, &status, 0) != pid) { cli_say("a process could not be started: %s", strerror(errno)); code = EXIT_SYSTEM; }
-    else if (WIFSIGNALED(status)) {
+    if (pid < 0 || waitpid(pid, &status, 0) != pid) {
+        cli_say("a process could not be started: %s", strerror(errno));
+        code = EXIT_SYSTEM;
+    } else if (WIFSIGNALED(status)) {
         char text[200];
         layout_text(l, text, sizeof text);
         cli_say("the process with %s ended by signal %d", text, WTERMSIG(status));
         code = EXIT_CRASH;
-    } else code = WEXITSTATUS(status);
+    } else
+        code = WEXITSTATUS(status);
     if (!code && !history_read(h, file)) { cli_say("%s: not what a run writes", file); code = EXIT_SYSTEM; }
     unlink(file);
     return code;

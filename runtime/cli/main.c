@@ -61,7 +61,8 @@ const char *cli_self(void) {
 
 void cli_quote(char *line, size_t room, const char *text) {
     size_t at = strlen(line);
-    const bool plain = *text && !text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-")];
+    const bool plain =
+        *text && !text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-")];
     if (at && at + 1 < room) line[at++] = ' ';
     if (plain) { snprintf(line + at, room - at, "%s", text); return; }
     if (at + 1 < room) line[at++] = '\'';

@@ -98,6 +98,6 @@ const nima_model *model_find(const char *name, bool quiet, char path[PATH_MAX], 
     const nima_err error = nima_load(path, &model);
     if (!error) return model;
     cli_say("%s: %s", name, nima_error_detail(NULL));
-    *code = cli_exit_of(error);
+    *code = (int)cli_exit_of(error);
     return NULL;
 }

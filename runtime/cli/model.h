@@ -4,9 +4,9 @@
 #include "nima.h"
 #include <limits.h>
 
-/* `name` is a path (of a shared object, or of a C or C++ file, which is compiled), or a name, looked for in this order: in
- * the working folder as NAME.c, NAME.cpp, NAME.so, NAME/NAME.c; among the models that came with this program. NULL: said
- * why on standard error, the exit code in *code. `quiet`: the compiler's command is not shown. */
+/* `name` is a path (of a shared object, or of a C or C++ file, which is compiled), or a name, looked for in this order:
+ * in the working folder as NAME.c, NAME.cpp, NAME.so, NAME/NAME.c; among the models that came with this program. NULL:
+ * said why on standard error, the exit code in *code. `quiet`: the compiler's command is not shown. */
 const nima_model *model_find(const char *name, bool quiet, char path[PATH_MAX], int *code);
 void model_list(FILE *);                     /* the names that came with this program */
 

@@ -38,7 +38,8 @@ int new_main(int argc, char **argv) {
     printf("wrote");
     for (size_t i = 0; i < sizeof template_files / sizeof *template_files; i++) {
         char path[200];
-        snprintf(path, sizeof path, "%s/%s%s%s", name, template_files[i].before, template_files[i].named ? name : "", template_files[i].after);
+        snprintf(path, sizeof path, "%s/%s%s%s", name, template_files[i].before, template_files[i].named ? name : "",
+                 template_files[i].after);
         FILE *f = fopen(path, "wxe");
         if (f) fill_in(template_files[i].text, name, f);
         const bool written = f && !ferror(f);

@@ -30,7 +30,8 @@ static void results(const nima_run *run, FILE *to) {
 }
 
 /* "dead letters: 12 (order 10, tick 2)" */
-static void by_type(const run_record *r, const char *what, uint64_t total, uint64_t (*of)(const nima_run *, uint32_t), FILE *to) {
+static void by_type(const run_record *r, const char *what, uint64_t total, uint64_t (*of)(const nima_run *, uint32_t),
+                    FILE *to) {
     if (!total) return;
     fprintf(to, "%s: %llu (", what, (unsigned long long)total);
     const char *comma = "";
@@ -54,8 +55,8 @@ void report_summary(const run_record *r, FILE *to) {
     fprintf(to, "%s, seed %llu: %s at %s\n", r->request->model->name, (unsigned long long)r->request->options.seed,
             folder_status(r), when);
     if (!*r->message) results(r->run, to);
-    fprintf(to, "%llu agents, %s events in %.3g s, %s events/s on %u worker%s\n", (unsigned long long)s->agents, events, s->wall_s,
-            rate, s->threads, s->threads == 1 ? "" : "s");
+    fprintf(to, "%llu agents, %s events in %.3g s, %s events/s on %u worker%s\n", (unsigned long long)s->agents, events,
+            s->wall_s, rate, s->threads, s->threads == 1 ? "" : "s");
     char split[400];
     cluster_summary(r->run, split, sizeof split);
     if (*split) fprintf(to, "%u dispatchers: %s\n", r->request->tuning.dispatchers, split);

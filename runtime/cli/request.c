@@ -26,10 +26,12 @@ int request_option(request *r, int option, const char *value) {
     switch (option) {
     case 'p': return add_parameter(r, value);
     case REQUEST_SEED:
-        if (!cli_uint(value, &r->options.seed)) return cli_usage(r->verb, "--seed %s: expected 0 to 18446744073709551615", value);
+        if (!cli_uint(value, &r->options.seed))
+            return cli_usage(r->verb, "--seed %s: expected 0 to 18446744073709551615", value);
         return EXIT_GOOD;
     case REQUEST_THREADS:
-        if (!cli_uint(value, &n) || n < 1 || n > 4096) return cli_usage(r->verb, "--threads %s: expected 1 to 4096", value);
+        if (!cli_uint(value, &n) || n < 1 || n > 4096)
+            return cli_usage(r->verb, "--threads %s: expected 1 to 4096", value);
         r->options.threads = (unsigned)n;
         return EXIT_GOOD;
     case REQUEST_UNTIL: r->until_text = value; return EXIT_GOOD;
@@ -84,5 +86,6 @@ void request_words(const request *r, char *line, size_t room) {
     two_words(line, room, "--seed", number);
     if (r->until_text) two_words(line, room, "--until", r->until_text);
     if (r->warmup_text) two_words(line, room, "--warmup", r->warmup_text);
-    if (r->tuning.dead_letters != RUN_DEAD_COUNT) two_words(line, room, "--dead-letters", policies[r->tuning.dead_letters]);
+    if (r->tuning.dead_letters != RUN_DEAD_COUNT)
+        two_words(line, room, "--dead-letters", policies[r->tuning.dead_letters]);
 }

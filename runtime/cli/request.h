@@ -1,4 +1,5 @@
-/* request.h: the options that say which run is meant, shared by run, show, verify and sweep, and how they become a run. */
+/* request.h: the options that say which run is meant, shared by run, show, verify and sweep, and how they become a run.
+ */
 #ifndef NIMA_REQUEST_H
 #define NIMA_REQUEST_H
 #include "run.h"

@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 enum { SHOW_AT = REQUEST_OWN };
-static const struct option long_options[] = { REQUEST_LONG, { "at", required_argument, NULL, SHOW_AT }, { NULL, 0, NULL, 0 } };
+static const struct option long_options[] = {
+    REQUEST_LONG, {"at", required_argument, NULL, SHOW_AT}, {NULL, 0, NULL, 0}};
 
 /* ---- from agents.csv ---- */
 /* Splits a line of a CSV file in place; returns the number of cells. */
@@ -43,7 +44,10 @@ static int show_from_table(const char *folder, const char *agent) {
     char path[PATH_MAX + 32];
     snprintf(path, sizeof path, "%s/agents.csv", folder);
     FILE *f = fopen(path, "re");
-    if (!f) { cli_say("%s: no such file; the run did not come to its end, --at T runs it again", path); return EXIT_USAGE; }
+    if (!f) {
+        cli_say("%s: no such file; the run did not come to its end, --at T runs it again", path);
+        return EXIT_USAGE;
+    }
     char *head = NULL, *line = NULL;
     size_t head_room = 0, line_room = 0;
     const size_t columns = getline(&head, &head_room, f) > 0 ? cells_of(head, names, CELLS) : 0;
@@ -92,10 +96,12 @@ static int show_by_running(request *r, const char *agent, const char *at) {
     nima_summary summary;
     nima_err failed = NIMA_E_USAGE;
     if (nima_is_nobody(s.id)) cli_say("%s", error);
-    else if ((failed = nima_run_to(run, until)) || (failed = nima_look(run, &summary))) cli_say("%s", nima_error_detail(run));
+    else if ((failed = nima_run_to(run, until)) || (failed = nima_look(run, &summary)))
+        cli_say("%s", nima_error_detail(run));
     else {
         time_write(summary.virtual_time, r->model, when, sizeof when);
-        printf("%s at %s (tick %lld), id %016llx\n", agent, when, (long long)summary.virtual_time, (unsigned long long)s.id.bits);
+        printf("%s at %s (tick %lld), id %016llx\n", agent, when, (long long)summary.virtual_time,
+               (unsigned long long)s.id.bits);
         run_each(run, look_for, &s);
         if (!s.found) { fflush(stdout); cli_say("%s is not alive then", agent); failed = NIMA_E_USAGE; }
     }
@@ -112,7 +118,8 @@ static void take_record(void *arg, const char *object, const char *key, const ch
     if (!*object && !strcmp(key, "model_file")) r->model = strdup(text);
     else if (!*object && !strcmp(key, "seed")) r->code |= request_option(r->request, REQUEST_SEED, text);
     else if (!*object && !strcmp(key, "warmup") && asprintf(&copy, "%s", text) > 0) r->request->warmup_text = copy;
-    else if (!strcmp(object, "parameters") && asprintf(&copy, "%s=%s", key, text) > 0) r->code |= request_option(r->request, 'p', copy);
+    else if (!strcmp(object, "parameters") && asprintf(&copy, "%s=%s", key, text) > 0)
+        r->code |= request_option(r->request, 'p', copy);
 }
 
 static bool is_run_folder(const char *path) {
@@ -131,7 +138,8 @@ int show_main(int argc, char **argv) {
         code = request_option(&r, option, optarg);
         if (code < 0) code = cli_bad_option("show", argv, option);
     }
-    if (!code && optind + 2 != argc) code = cli_usage("show", "expected a run folder or a model, and an agent such as 'person[17]'");
+    if (!code && optind + 2 != argc)
+        code = cli_usage("show", "expected a run folder or a model, and an agent such as 'person[17]'");
     if (!code && is_run_folder(argv[optind])) {
         if (!at) code = show_from_table(argv[optind], argv[optind + 1]);
         else {

@@ -14,7 +14,8 @@ static const struct option long_options[] = { REQUEST_LONG, { "grid", required_a
     { "out", required_argument, NULL, SWEEP_OUT }, { NULL, 0, NULL, 0 } };
 
 void sweep_folder(const sweep *s, size_t scenario, uint64_t replicate, const char *suffix, char path[PATH_MAX]) {
-    snprintf(path, PATH_MAX, "%.3000s/runs/s%zu-r%llu%s", s->out, scenario + 1, (unsigned long long)replicate + 1, suffix);
+    snprintf(path, PATH_MAX, "%.3000s/runs/s%zu-r%llu%s", s->out, scenario + 1, (unsigned long long)replicate + 1,
+             suffix);
 }
 
 static int add_grid(sweep *s, const char *text) {
@@ -22,10 +23,12 @@ static int add_grid(sweep *s, const char *text) {
     grid *grown = realloc(s->grids, (s->grid_count + 1) * sizeof *grown);
     if (!grown) { cli_say("no memory"); return EXIT_MEMORY; }
     s->grids = grown;
-    if (!grid_parse(text, &s->grids[s->grid_count++], error, sizeof error)) return cli_usage("sweep", "--grid %s", error);
+    if (!grid_parse(text, &s->grids[s->grid_count++], error, sizeof error))
+        return cli_usage("sweep", "--grid %s", error);
     const grid *last = &s->grids[s->grid_count - 1];
     for (size_t i = 0; i + 1 < s->grid_count; i++)
-        if (!strcmp(s->grids[i].name, last->name)) return cli_usage("sweep", "--grid %s: %s is given twice", text, last->name);
+        if (!strcmp(s->grids[i].name, last->name))
+            return cli_usage("sweep", "--grid %s: %s is given twice", text, last->name);
     return EXIT_GOOD;
 }
 
@@ -50,7 +53,8 @@ static int read_options(int argc, char **argv, sweep *s) {
         }
         if (code) return code;
     }
-    if (optind + 1 != argc) return cli_usage("sweep", optind == argc ? "which model?" : "one model at a time: %s", argv[argc - 1]);
+    if (optind + 1 != argc)
+        return cli_usage("sweep", optind == argc ? "which model?" : "one model at a time: %s", argv[argc - 1]);
     r->name = argv[optind];
     s->scenarios = grid_scenarios(s->grids, s->grid_count);
     if (!s->scenarios) return cli_usage("sweep", "more than a million scenarios");
@@ -84,14 +88,21 @@ static int check_values(const sweep *s) {
         for (size_t k = 0; k < r->set_count; k++) set[k] = r->set[k];
         for (size_t g = 0; g < s->grid_count; g++) {
             char *pair;
-            if (asprintf(&pair, "%s=%s", s->grids[g].name, grid_value(s->grids, s->grid_count, g, i)) < 0) { code = EXIT_MEMORY; break; }
+            if (asprintf(&pair, "%s=%s", s->grids[g].name, grid_value(s->grids, s->grid_count, g, i)) < 0) {
+                code = EXIT_MEMORY;
+                break;
+            }
             set[r->set_count + g] = pair;
         }
-        const nima_err refused = code ? NIMA_E_MEMORY : parameters_set(declared, set, values, &texts, error, sizeof error);
+        const nima_err refused =
+            code ? NIMA_E_MEMORY : parameters_set(declared, set, values, &texts, error, sizeof error);
         const char *wrong = refused || !r->model->check ? NULL : r->model->check(values);
         if (refused || wrong) code = cli_usage("sweep", "%s: %s", r->name, wrong ? wrong : error);
         free(texts);
-        for (size_t g = 0; g < s->grid_count; g++) { free((char *)(uintptr_t)set[r->set_count + g]); set[r->set_count + g] = NULL; }
+        for (size_t g = 0; g < s->grid_count; g++) {
+            free((char *)(uintptr_t)set[r->set_count + g]);
+            set[r->set_count + g] = NULL;
+        }
     }
     free(values);
     free(set);
@@ -101,8 +112,8 @@ static int check_values(const sweep *s) {
 static int check_grids(const sweep *s) {
     for (size_t g = 0; g < s->grid_count; g++) {
         if (!has_parameter(s->request.model, s->grids[g].name))
-            return cli_usage("sweep", "--grid: %s has no parameter %s; `nima run %s --help` lists them", s->request.name,
-                             s->grids[g].name, s->request.name);
+            return cli_usage("sweep", "--grid: %s has no parameter %s; `nima run %s --help` lists them",
+                             s->request.name, s->grids[g].name, s->request.name);
         for (size_t i = 0; i < s->request.set_count; i++) {
             const size_t n = strlen(s->grids[g].name);
             if (!strncmp(s->request.set[i], s->grids[g].name, n) && s->request.set[i][n] == '=')
@@ -121,7 +132,8 @@ static char *definition(const sweep *s) {
     if (!to) return NULL;
     folder_hash_file(s->request.path, &hash);
     request_words(&s->request, words, sizeof words);
-    fprintf(to, "model %s %016llx\noptions%s%s\n", s->request.model->name, (unsigned long long)hash, *words ? " " : "", words);
+    fprintf(to, "model %s %016llx\noptions%s%s\n", s->request.model->name, (unsigned long long)hash, *words ? " " : "",
+            words);
     for (size_t g = 0; g < s->grid_count; g++) {
         fprintf(to, "grid %s", s->grids[g].name);
         for (size_t i = 0; i < s->grids[g].count; i++) fprintf(to, "%c%s", i ? ',' : '=', s->grids[g].values[i]);
@@ -145,12 +157,18 @@ static int claim(const sweep *s) {
     int code = EXIT_GOOD;
     if (f) {
         if (getdelim(&old, &room, 0, f) < 0 || !mine || strcmp(old, mine))
-            code = cli_usage("sweep", "--out %s holds another sweep (%s tells which); the model, -p, --grid, --seed, --until and "
-                             "--warmup must be the same to resume it; --out names another place", s->out, path);
+            code =
+                cli_usage("sweep",
+                          "--out %s holds another sweep (%s tells which); the model, -p, --grid, --seed, --until and "
+                          "--warmup must be the same to resume it; --out names another place",
+                          s->out, path);
         fclose(f);
     } else {
         f = fopen(path, "wxe");
-        if (!f || !mine || fputs(mine, f) < 0 || fclose(f)) { cli_say("%s: %s", path, strerror(errno)); code = EXIT_SYSTEM; }
+        if (!f || !mine || fputs(mine, f) < 0 || fclose(f)) {
+            cli_say("%s: %s", path, strerror(errno));
+            code = EXIT_SYSTEM;
+        }
     }
     free(mine);
     free(old);

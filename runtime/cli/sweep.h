@@ -11,7 +11,9 @@ typedef struct {
     int exit;                                /* the worst of all */
     uint64_t failed;
 } sweep;
-static inline uint64_t sweep_seed(const sweep *s, uint64_t replicate) { return s->request.options.seed + replicate; }   /* from 0 */
+static inline uint64_t sweep_seed(const sweep *s, uint64_t replicate) {
+    return s->request.options.seed + replicate;
+} /* from 0 */
 /* OUT/runs/s1-r1: scenarios and replicates count from 1 in names. */
 void sweep_folder(const sweep *, size_t scenario, uint64_t replicate, const char *suffix, char path[PATH_MAX]);
 /* sweep_run.c: runs what is not finished. Returns an exit code; EXIT_DIFFERS: some failed. */

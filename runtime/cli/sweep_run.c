@@ -34,7 +34,8 @@ static bool is_finished(const sweep *s, size_t scenario, uint64_t replicate) {
 static void describe(const sweep *s, const job *j, char *text, size_t room) {
     size_t at = 0;
     for (size_t g = 0; g < s->grid_count && at < room; g++)
-        at += (size_t)snprintf(text + at, room - at, "%s=%s, ", s->grids[g].name, grid_value(s->grids, s->grid_count, g, j->scenario));
+        at += (size_t)snprintf(text + at, room - at, "%s=%s, ", s->grids[g].name,
+                               grid_value(s->grids, s->grid_count, g, j->scenario));
     if (at < room) snprintf(text + at, room - at, "seed %llu", (unsigned long long)sweep_seed(s, j->replicate));
 }
 
@@ -48,16 +49,21 @@ static noreturn void become_run(const sweep *s, const job *j) {
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)sweep_seed(s, j->replicate));
     snprintf(threads, sizeof threads, "%u", r->options.threads);
     static const char *const policies[] = { "count", "log", "fail" };
-    const char *fixed[] = { "nima", "run", r->path, "--quiet", "--fingerprint", "--no-pin", "--seed", seed, "--threads", threads,
-                            "--out", folder, "--dead-letters", policies[r->tuning.dead_letters] };
+    const char *fixed[] = {
+        "nima", "run",       r->path, "--quiet", "--fingerprint", "--no-pin",       "--seed",
+        seed,   "--threads", threads, "--out",   folder,          "--dead-letters", policies[r->tuning.dead_letters]};
     if (!words) _exit(EXIT_MEMORY);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) words[n++] = (char *)(uintptr_t)fixed[i];
     if (r->until_text) { words[n++] = (char *)(uintptr_t)"--until"; words[n++] = (char *)(uintptr_t)r->until_text; }
     if (r->warmup_text) { words[n++] = (char *)(uintptr_t)"--warmup"; words[n++] = (char *)(uintptr_t)r->warmup_text; }
-    for (size_t i = 0; i < r->set_count; i++) { words[n++] = (char *)(uintptr_t)"-p"; words[n++] = (char *)(uintptr_t)r->set[i]; }
+    for (size_t i = 0; i < r->set_count; i++) {
+        words[n++] = (char *)(uintptr_t) "-p";
+        words[n++] = (char *)(uintptr_t)r->set[i];
+    }
     for (size_t g = 0; g < s->grid_count; g++) {
         words[n++] = (char *)(uintptr_t)"-p";
-        if (asprintf(&words[n++], "%s=%s", s->grids[g].name, grid_value(s->grids, s->grid_count, g, j->scenario)) < 0) _exit(EXIT_MEMORY);
+        if (asprintf(&words[n++], "%s=%s", s->grids[g].name, grid_value(s->grids, s->grid_count, g, j->scenario)) < 0)
+            _exit(EXIT_MEMORY);
     }
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     const int nowhere = open("/dev/null", O_RDWR);
@@ -125,8 +131,8 @@ static void stop_all(const job *jobs, size_t count) {
 
 typedef struct { sweep *s; job *jobs; uint64_t at, all, todo, done; int code; double began; } pool;
 
-/* Starts the next unfinished run in a free place; false: there is none. Replicates run slowest, so that an early look at
- * the table sees all scenarios. */
+/* Starts the next unfinished run in a free place; false: there is none. Replicates run slowest, so that an early look
+ * at the table sees all scenarios. */
 static bool start_next(pool *p, job *free_job) {
     for (; p->at < p->all; p->at++) {
         *free_job = (job){ .scenario = (size_t)(p->at % p->s->scenarios), .replicate = p->at / p->s->scenarios };
@@ -160,10 +166,11 @@ int sweep_run(sweep *s) {
     if (!p.jobs) { cli_say("no memory"); return EXIT_MEMORY; }
     for (uint64_t i = 0; i < p.all; i++) p.todo += !is_finished(s, (size_t)(i % s->scenarios), i / s->scenarios);
     if (!s->request.quiet)
-        printf("%zu scenarios, %llu replicates with seeds %llu to %llu; %llu runs are finished, %llu to do, %llu at a time\n",
+        printf("%zu scenarios, %llu replicates with seeds %llu to %llu; %llu runs are finished, %llu to do, %llu at a "
+               "time\n",
                s->scenarios, (unsigned long long)s->replicates, (unsigned long long)sweep_seed(s, 0),
-               (unsigned long long)sweep_seed(s, s->replicates - 1), (unsigned long long)(p.all - p.todo), (unsigned long long)p.todo,
-               (unsigned long long)s->jobs);
+               (unsigned long long)sweep_seed(s, s->replicates - 1), (unsigned long long)(p.all - p.todo),
+               (unsigned long long)p.todo, (unsigned long long)s->jobs);
     const struct sigaction a = { .sa_handler = on_interrupt };
     sigaction(SIGINT, &a, NULL);
     sigaction(SIGTERM, &a, NULL);

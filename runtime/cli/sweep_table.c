@@ -20,7 +20,12 @@ static void take(void *arg, const char *object, const char *key, const char *tex
         column *grown = realloc(g->columns, (g->count + 1) * sizeof *grown);
         if (grown) g->columns = grown;
         column new = { strdup(key), malloc(cells * sizeof(double)) };
-        if (!grown || !new.name || !new.values) { g->no_memory = true; return; }
+        if (!grown || !new.name || !new.values) {
+            free(new.name);
+            free(new.values);
+            g->no_memory = true;
+            return;
+        }
         for (size_t i = 0; i < cells; i++) new.values[i] = NAN;
         g->columns[g->count++] = new;
     }
@@ -55,7 +60,13 @@ typedef struct { uint64_t n; double mean, sd, half; } statistics;
 static statistics of(const double *a, const double *b, uint64_t count) {
     statistics s = { 0, NAN, NAN, NAN };
     double sum = 0, squares = 0;
-    for (uint64_t i = 0; i < count; i++) { const double x = b ? a[i] - b[i] : a[i]; if (!isnan(x)) { sum += x; s.n++; } }
+    for (uint64_t i = 0; i < count; i++) {
+        const double x = b ? a[i] - b[i] : a[i];
+        if (!isnan(x)) {
+            sum += x;
+            s.n++;
+        }
+    }
     if (!s.n) return s;
     s.mean = sum / (double)s.n;
     for (uint64_t i = 0; i < count; i++) {
@@ -89,7 +100,8 @@ static void statistics_cells(FILE *to, const statistics *s) {
 #define OWN_COLUMNS "scenario,replicate,seed,result,value,n,mean,sd,half95,diff_n,diff_mean,diff_sd,diff_half95,"
 static bool is_own_column(const char *name) {
     const size_t n = strlen(name);
-    for (const char *at = OWN_COLUMNS; *at; at += strcspn(at, ",") + 1) if (strcspn(at, ",") == n && !strncmp(at, name, n)) return true;
+    for (const char *at = OWN_COLUMNS; *at; at += strcspn(at, ",") + 1)
+        if (strcspn(at, ",") == n && !strncmp(at, name, n)) return true;
     return false;
 }
 static void parameter_names(const sweep *s, FILE *to) {

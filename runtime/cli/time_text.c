@@ -5,10 +5,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const struct { const char *names; double seconds; } units[] = {
-    { "ns nanosecond nanoseconds ", 1e-9 }, { "us microsecond microseconds ", 1e-6 }, { "ms millisecond milliseconds ", 1e-3 },
-    { "s sec second seconds ", 1 }, { "min minute minutes ", 60 }, { "h hour hours ", 3600 }, { "d day days ", 86400 },
-    { "w week weeks ", 604800 } };
+static const struct { const char *names; double seconds;
+} units[] = {{"ns nanosecond nanoseconds ", 1e-9},
+             {"us microsecond microseconds ", 1e-6},
+             {"ms millisecond milliseconds ", 1e-3},
+             {"s sec second seconds ", 1},
+             {"min minute minutes ", 60},
+             {"h hour hours ", 3600},
+             {"d day days ", 86400},
+             {"w week weeks ", 604800}};
 
 static double seconds_of(const char *unit) {   /* 0: not a known unit of time */
     char word[32];
@@ -41,7 +46,8 @@ bool time_parse(const char *text, const nima_model *m, nima_time *time, char *er
         snprintf(error, room, "%s: not a time; a time is 3000 (ticks), 3.5 or 3.5%s", text, time_unit(m));
         return false;
     }
-    const bool only_digits = digits_end == end, is_whole = number == rint(number) && !memchr(text, '.', (size_t)(end - text));
+    const bool only_digits = digits_end == end,
+               is_whole = number == rint(number) && !memchr(text, '.', (size_t)(end - text));
     while (*end == ' ') end++;
     const double one = is_whole && !*end ? 1 : ticks_in(end, m);
     if (one <= 0) {

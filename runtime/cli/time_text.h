@@ -1,5 +1,6 @@
-/* time_text.h: virtual time as users write it. A whole number is ticks; with a unit (30day, 1.5 h, 200tick) or a fraction
- * (3.5) it is in that unit, or in the model's. Known units convert into each other; any other unit must be the model's. */
+/* time_text.h: virtual time as users write it. A whole number is ticks; with a unit (30day, 1.5 h, 200tick) or a
+ * fraction (3.5) it is in that unit, or in the model's. Known units convert into each other; any other unit must be the
+ * model's. */
 #ifndef NIMA_TIME_TEXT_H
 #define NIMA_TIME_TEXT_H
 #include "nima.h"

@@ -1,5 +1,5 @@
-/* trace.c: see trace.h. Lines are kept in memory and put in order at the end, since workers deliver in no order: meant for
- * a look at some agents, not for the whole of a large run. */
+/* trace.c: see trace.h. Lines are kept in memory and put in order at the end, since workers deliver in no order: meant
+ * for a look at some agents, not for the whole of a large run. */
 #include "cli/trace.h"
 #include "cli/cli.h"
 #include "cli/json.h"
@@ -45,7 +45,8 @@ static void write_field(json *j, const nima_field *f, const void *payload) {
     double d = 0;
     if (f->type == NIMA_DOUBLE) memcpy(&d, (const char *)payload + f->offset, sizeof d);
     if (number) { json_int(j, f->name, strtoll(text, NULL, 10)); return; }
-    if (f->type == NIMA_DOUBLE || f->type == NIMA_FLOAT) json_number(j, f->name, f->type == NIMA_DOUBLE ? d : strtod(text, NULL));
+    if (f->type == NIMA_DOUBLE || f->type == NIMA_FLOAT)
+        json_number(j, f->name, f->type == NIMA_DOUBLE ? d : strtod(text, NULL));
     else if (f->type != NIMA_TEXT && f->type != NIMA_FILE && f->type != NIMA_POINTER) json_text(j, f->name, text);
 }
 
@@ -71,7 +72,10 @@ static void write_line(const trace *t, const run_delivery *d, const nima_mail *m
     } else {
         const nima_field bytes = { .type = NIMA_OPAQUE, .bytes = (uint32_t)m->bytes };
         char *text = malloc(2 * (size_t)m->bytes + 1);
-        if (text) { store_field_text(&bytes, nima_payload(m), text, 2 * (size_t)m->bytes + 1); json_text(&j, "bytes", text); }
+        if (text) {
+            store_field_text(&bytes, nima_payload(m), text, 2 * (size_t)m->bytes + 1);
+            json_text(&j, "bytes", text);
+        }
         free(text);
     }
     json_close(&j, '}');

@@ -1,6 +1,6 @@
 /* trace.h: `run --trace FILTER`: decoded messages as lines of JSON in the run folder's trace.jsonl, in the order of
- * (time, step, receiver). FILTER is a list of words separated by commas: `all`, a behavior's or a message's name, an agent
- * (person[17], person#id) as receiver or sender. A message is written if a word fits it. */
+ * (time, step, receiver). FILTER is a list of words separated by commas: `all`, a behavior's or a message's name, an
+ * agent (person[17], person#id) as receiver or sender. A message is written if a word fits it. */
 #ifndef NIMA_TRACE_H
 #define NIMA_TRACE_H
 #include "cli/request.h"

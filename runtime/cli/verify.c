@@ -1,5 +1,6 @@
-/* verify.c: `nima verify`: the same run on several layouts. If histories differ, single conditions are changed one at a time
- * against a plain run, in which nothing varies; the first that makes a difference is the cause, and shows it most plainly. */
+/* verify.c: `nima verify`: the same run on several layouts. If histories differ, single conditions are changed one at a
+ * time against a plain run, in which nothing varies; the first that makes a difference is the cause, and shows it most
+ * plainly. */
 #include "cli/cli.h"
 #include "cli/verify.h"
 #include <stdlib.h>
@@ -9,11 +10,14 @@ static const struct option long_options[] = { REQUEST_LONG, { NULL, 0, NULL, 0 }
 
 static const layout plain = { 1, 0, -1, true, false };
 typedef struct { layout layout; blame cause; } condition;
-static const condition conditions[] = {      /* the order matters: each is only asked when those before make no difference */
-    { { 1, 0, -1, true, true }, BLAME_CLOCK },
-    { { 1, 0, 0xA5, true, false }, BLAME_MEMORY }, { { 1, 0, 0x3C, true, false }, BLAME_MEMORY },
-    { { 1, 0, -1, false, false }, BLAME_ADDRESS }, { { 1, 0, -1, false, true }, BLAME_ADDRESS },
-    { { 1, 1, -1, true, false }, BLAME_SHARED }, { { 1, 2, -1, true, false }, BLAME_SHARED } };
+static const condition conditions[] = {/* the order matters: each is only asked when those before make no difference */
+                                       {{1, 0, -1, true, true}, BLAME_CLOCK},
+                                       {{1, 0, 0xA5, true, false}, BLAME_MEMORY},
+                                       {{1, 0, 0x3C, true, false}, BLAME_MEMORY},
+                                       {{1, 0, -1, false, false}, BLAME_ADDRESS},
+                                       {{1, 0, -1, false, true}, BLAME_ADDRESS},
+                                       {{1, 1, -1, true, false}, BLAME_SHARED},
+                                       {{1, 2, -1, true, false}, BLAME_SHARED}};
 
 static int run_one(const request *r, const layout *l, history *h) {
     const int code = layout_run(r, l, false, 0, h);
@@ -92,7 +96,8 @@ static int verify(const request *r) {
     } else if (!code) {
         printf("all histories are equal: fingerprint %016llx\n", (unsigned long long)first.head.fingerprint);
         if (first.head.shards == 1)
-            puts("all agents are in one shard here, so no two run at once: verify also with more agents, or nima_shards in setup");
+            puts("all agents are in one shard here, so no two run at once: verify also with more agents, or "
+                 "nima_shards in setup");
     }
     history_free(&first);
     return code;
@@ -106,7 +111,8 @@ int verify_main(int argc, char **argv) {
         code = request_option(&r, option, optarg);
         if (code < 0) code = cli_bad_option("verify", argv, option);
     }
-    if (!code && optind + 1 != argc) code = cli_usage("verify", optind == argc ? "which model?" : "one model at a time: %s", argv[argc - 1]);
+    if (!code && optind + 1 != argc)
+        code = cli_usage("verify", optind == argc ? "which model?" : "one model at a time: %s", argv[argc - 1]);
     if (!code) {
         r.name = argv[optind];
         code = request_load(&r);

@@ -6,7 +6,7 @@
 
 typedef struct {
     unsigned threads; uint64_t order;        /* workers; in which shards are taken */
-    int dirty;                               /* -1, or the byte that fresh memory and the unused stack are filled with */
+    int dirty; /* -1, or the byte that fresh memory and the unused stack are filled with */
     bool fixed, again;                       /* addresses as in every process; a label: the same layout once more */
 } layout;
 

@@ -43,8 +43,8 @@ void progress_draw(progress *p) {
         duration(at.wall_s * (1 - done) / (done > 0 ? done : 1), wait, sizeof wait);
         if (done > 0) snprintf(left, sizeof left, ", %.0f %%, %s left", 100 * done, wait);
     }
-    fprintf(p->to, "%s%g%s %s, %s events/s%s%s", p->terminal ? "\r\033[K" : "nima: at ", (double)at.time / per_unit, share,
-            run_unit(p->run), rate_text, left, p->terminal ? "" : "\n");
+    fprintf(p->to, "%s%g%s %s, %s events/s%s%s", p->terminal ? "\r\033[K" : "nima: at ", (double)at.time / per_unit,
+            share, run_unit(p->run), rate_text, left, p->terminal ? "" : "\n");
     fflush(p->to);
     p->drawn = p->terminal;
     if (since > 1 || !p->terminal) { p->last_wall = now; p->last_events = at.events; }

@@ -1,9 +1,15 @@
-/* progress.h: how far a run is, for people: one line that is drawn anew on a terminal, a line now and then elsewhere. */
+/* progress.h: how far a run is, for people: one line drawn anew on a terminal, a line now and then elsewhere. */
 #ifndef NIMA_PROGRESS_H
 #define NIMA_PROGRESS_H
 #include "run.h"
 #pragma GCC visibility push(default)
-typedef struct { FILE *to; bool terminal, drawn; const nima_run *run; double last_wall, next_line; uint64_t last_events; } progress;
+typedef struct {
+    FILE *to;
+    bool terminal, drawn;
+    const nima_run *run;
+    double last_wall, next_line;
+    uint64_t last_events;
+} progress;
 
 void progress_init(progress *, FILE *to, bool terminal, const nima_run *);
 void progress_draw(progress *);              /* call a few times a second */

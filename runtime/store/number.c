@@ -1,7 +1,8 @@
-/* number.c: see number.h. A value between 1e-5 and 2^53 that is not integral is m / 2^s with m < 2^53 and s < 72, so that
- * m times a power of ten up to 10^21 fits into 128 bits: all comparisons with the neighbours' halfway points are exact.
- * 15 digits are tried first (any two numbers of 15 digits read as different doubles, so at most one of them fits), then
- * 16, then 17, which always fit; for float 6 to 9. Tiny and huge values are left to decimal.h, which tries. */
+/* number.c: see number.h. A value between 1e-5 and 2^53 that is not integral is m / 2^s with m < 2^53 and s < 72, so
+ * that m times a power of ten up to 10^21 fits into 128 bits: all comparisons with the neighbours' halfway points are
+ * exact. 15 digits are tried first (any two numbers of 15 digits read as different doubles, so at most one of them
+ * fits), then 16, then 17, which always fit; for float 6 to 9. Tiny and huge values are left to decimal.h, which tries.
+ */
 #include "store/number.h"
 #include "decimal.h"
 #include <math.h>
@@ -10,7 +11,12 @@
 #include <string.h>
 
 typedef unsigned __int128 wide;
-typedef struct { uint64_t m; int shift; bool edge; int least, most; } binary;   /* m / 2^shift; edge: m is a power of two */
+typedef struct {
+    uint64_t m;
+    int shift;
+    bool edge;
+    int least, most;
+} binary; /* m / 2^shift; edge: m is a power of two */
 
 static const uint64_t tens[] = { 1u, 10u, 100u, 1000u, 10000u, 100000u, 1000000u, 10000000u, 100000000u, 1000000000u,
     10000000000u, 100000000000u, 1000000000000u, 10000000000000u, 100000000000000u, 1000000000000000u,

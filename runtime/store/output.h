@@ -3,7 +3,13 @@
 #ifndef NIMA_OUTPUT_H
 #define NIMA_OUTPUT_H
 #include "nima.h"
-typedef struct { int fd; char path[4096]; char *buffer; size_t used; int failed; } output;   /* failed: errno of the first failure */
+typedef struct {
+    int fd;
+    char path[4096];
+    char *buffer;
+    size_t used;
+    int failed;
+} output; /* failed: errno of the first failure */
 
 bool output_open(output *, const char *folder, const char *name);   /* a new file; false: errno */
 char *output_room(output *, size_t bytes);   /* where the next `bytes` of a line may be written; NULL: failed */

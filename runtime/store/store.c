@@ -9,7 +9,10 @@
 
 enum { FILES_MAX = 256, FIELD_ROOM = 256 };
 
-typedef struct { const nima_behavior *behavior; uint32_t *column_of; } shape;   /* column of each of its fields; UINT32_MAX: none */
+typedef struct {
+    const nima_behavior *behavior;
+    uint32_t *column_of;
+} shape; /* column of each of its fields; UINT32_MAX: none */
 typedef struct { char *name; FILE *file; } extra;
 
 struct store {
@@ -25,7 +28,8 @@ struct store {
 
 static nima_err failed(store *s, const char *path, int number) {
     if (!s->error[0])
-        snprintf(s->error, sizeof s->error, "%s: %s", path, number == ENOENT ? "the file or its folder is gone" : strerror(number));
+        snprintf(s->error, sizeof s->error, "%s: %s", path,
+                 number == ENOENT ? "the file or its folder is gone" : strerror(number));
     return NIMA_E_SYSTEM;
 }
 static nima_err check(store *s, const output *o) {
@@ -38,7 +42,8 @@ static bool is_empty(const char *folder) {
     DIR *d = opendir(folder);
     if (!d) return false;
     bool empty = true;
-    for (const struct dirent *e; (e = readdir(d));) empty = empty && (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."));
+    for (const struct dirent *e; (e = readdir(d));)
+        empty = empty && (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."));
     closedir(d);
     return empty;
 }
@@ -229,7 +234,8 @@ nima_err store_agent(store *s, nima_id id, const char *name, const nima_behavior
     const shape *h = s->shapes;
     while (h->behavior != b) h++;
     memset(s->row, 0, s->column_count * sizeof *s->row);
-    for (uint32_t f = 0; f < b->field_count; f++) if (h->column_of[f] != UINT32_MAX) s->row[h->column_of[f]] = &b->fields[f];
+    for (uint32_t f = 0; f < b->field_count; f++)
+        if (h->column_of[f] != UINT32_MAX) s->row[h->column_of[f]] = &b->fields[f];
     char number[NUMBER_ROOM];
     output_add(o, number, number_hex(id.bits, number));
     output_add(o, ",", 1);
@@ -248,8 +254,9 @@ nima_err store_agent(store *s, nima_id id, const char *name, const nima_behavior
 /* ---- further files ---- */
 FILE *store_file(store *s, const char *name) {
     if (!*name || *name == '.' || strchr(name, '/') || s->extra_count == FILES_MAX) {
-        if (!s->error[0]) snprintf(s->error, sizeof s->error, "%s: %s", name,
-                                   s->extra_count == FILES_MAX ? "more than 256 files in a run folder" : "not a plain file name");
+        if (!s->error[0])
+            snprintf(s->error, sizeof s->error, "%s: %s", name,
+                     s->extra_count == FILES_MAX ? "more than 256 files in a run folder" : "not a plain file name");
         return NULL;
     }
     char path[4400];
