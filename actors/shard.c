@@ -229,11 +229,16 @@ static bool counts(const nima_mail *m, void *arg) {
     return !map_find(&h->cancelled, hash_mum(m->receiver ^ HASH_K3, m->sequence ^ HASH_K4) | 1);
 }
 
-bool shard_pending(const shard *h, const engine *e) {
+bool shard_steps(const shard *h, const engine *e) {
     pending_in in = { h, e };
-    if (h->starting) return true;
-    for (uint32_t b = 0; h->sweeps && b < e->behavior_count; b++) if (h->sweeps[b].awake) return true;
     for (chunk *k = chunk_list_read(&h->next); k; k = k->next)
         CHUNK_EACH(k, m) if (counts(m, &in)) return true;
+    return false;
+}
+
+bool shard_pending(const shard *h, const engine *e) {
+    pending_in in = { h, e };
+    if (h->starting || shard_steps(h, e)) return true;
+    for (uint32_t b = 0; h->sweeps && b < e->behavior_count; b++) if (h->sweeps[b].awake) return true;
     return queue_any(&h->queue, counts, &in);
 }

@@ -199,6 +199,7 @@ static inline const span *shard_span(const shard *h, const agent *a, uint32_t sl
 }
 uint64_t agent_end_chain(const engine *, agent *, nima_time, uint64_t draws);
 uint64_t shard_chains(const shard *, const engine *, nima_time);   /* of all agents, as if the run ended at this time */
+bool shard_steps(const shard *, const engine *);              /* likewise, in its next step */
 bool shard_pending(const shard *, const engine *);            /* anything that could still happen, net of cancelled and orphaned alarms */
 
 /* execute.c */

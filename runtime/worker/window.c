@@ -251,14 +251,35 @@ nima_err window_advance(nima_run *r, nima_time until) {
     return leave(r, end_of(r, until), false);
 }
 
+/* One (time, step); false: nothing was there but what does not count: alarms cancelled or orphaned, sweeps of nobody. */
+static bool one_step(nima_run *r) {
+    const nima_time last = window_last_event(r);
+    for (uint32_t s = r->own_from; s < r->own_to; s++) r->shards[s].last_event = -1;
+    window(r);
+    const bool any = window_last_event(r) >= 0;
+    if (r->own_to > r->own_from && r->shards[r->own_from].last_event < last) r->shards[r->own_from].last_event = last;
+    return any || r->cluster;
+}
+
+/* Whether the time of the last step has another that counts. */
+static bool more_steps(const nima_run *r) {
+    for (unsigned w = 0; w < r->threads; w++) if (r->contexts[w].sent_zero) return true;
+    for (uint32_t s = r->own_from; s < r->own_to; s++)
+        if (r->shards[s].net == r->from && shard_steps(&r->shards[s], &r->engine)) return true;
+    return false;
+}
+
 nima_err window_step(nima_run *r) {
     if (r->failed) return r->failure.code;
     const nima_time end = end_of(r, r->default_until);
-    if (r->net >= end) return window_advance(r, end);
     r->wall_from = team_clock();
     r->step_mode = true;
-    samples(r, end);
-    if (!r->failed && r->net < end_of(r, end)) window(r);
+    for (bool stepped = false; !stepped && !r->failed;) {
+        samples(r, end);
+        if (r->net >= end_of(r, end)) return window_advance(r, end_of(r, end));
+        stepped = !r->failed && one_step(r);
+    }
+    while (!r->failed && !r->cluster && r->net == r->from && !more_steps(r)) one_step(r);
     samples(r, r->from < end ? r->from + 1 : end);            /* rows up to this time, if that was all of it */
     return leave(r, NIMA_FOREVER, false);
 }
