@@ -138,7 +138,7 @@ static topic *find_topic(publisher *p, const char *name) {
     if (p->topics[at] || p->topic_count == PUBLISH_TOPICS_MAX) return p->topics[at];
     topic *t = calloc(1, sizeof *t);
     if (!t) return NULL;
-    memcpy(t->name, name, strlen(name));
+    snprintf(t->name, sizeof t->name, "%s", name);
     p->topic_count++;
     return p->topics[at] = t;
 }
