@@ -23,19 +23,33 @@ static void draw_weights(random_case *c, nima_rng *r) {
     c->weight[ACT_DRAW] += 1;
     c->weight[ACT_HALT] = percent(r, 10);
     c->weight[ACT_BREAK] = percent(r, 10);
-    for (int a = 0; a < ACTS; a++) c->weights += c->weight[a];
 }
 
-/* Thousands of agents that do little: more than one word of everything that is counted in words. */
+/* Thousands of agents that do little: more than one word of all that is counted in words, and a crowd at one time. */
 static void draw_crowd(random_case *c, nima_rng *r) {
     for (uint32_t p = 0; p < c->populations; p++) c->population[p].count = 1 + below(r, 5000);
-    c->weights -= c->weight[ACT_PUBLISH];    /* thousands would hear thousands */
-    c->weight[ACT_PUBLISH] = 0;
-    c->fuel = 2;
+    c->weight[ACT_PUBLISH] = 0;              /* thousands would hear thousands */
+    c->fuel = 2 + below(r, 5);
     c->until = 20 * c->scale;
     c->tired = true;
     if (c->sample) c->sample = 7 * c->scale;
     if (c->shards > 2) c->shards = below(r, 3);
+}
+
+/* Few agents that do much, with much time in between. */
+static void draw_long(random_case *c, nima_rng *r) {
+    c->populations = 1;
+    c->population[0].kind = below(r, 2);
+    c->population[0].count = 1 + below(r, 3);
+    c->shards = 1;
+    c->until = 0;
+    memset(c->period, 0, sizeof c->period);
+    if (c->sample) c->sample = 50 * c->scale;
+    c->weight[ACT_STOP] = c->weight[ACT_SPAWN] = c->weight[ACT_SPAWN_FAR] = c->weight[ACT_SPAWN_IN] = 0;
+    c->weight[ACT_ALARM] += 20;
+    c->fuel = 3000;
+    c->zero = 10;
+    c->longest = 100;
 }
 
 void random_case_draw(random_case *c, uint64_t number) {
@@ -61,5 +75,8 @@ void random_case_draw(random_case *c, uint64_t number) {
     c->payload = percent(r, 30) ? 16 : 300;
     c->done_at = c->sample && percent(r, 15) ? c->scale * (1 + below(r, 150)) : 0;
     c->seeded = percent(r, 50) ? 0 : (uint64_t)nima_bits32(r) << 32 | nima_bits32(r);
+    c->keys = percent(r, 90) ? 3 : 100;
     if (percent(r, 1)) draw_crowd(c, r);
+    else if (percent(r, 3)) draw_long(c, r);
+    for (int a = 0; a < ACTS; a++) c->weights += c->weight[a];
 }

@@ -10,7 +10,7 @@ typedef enum {
     ACT_LOG, ACT_BREAK, ACTS
 } random_act;
 
-enum { CASE_KINDS = 4, CASE_POPULATIONS = 5, CASE_GSET = 64, CASE_KEYS = 3 };
+enum { CASE_KINDS = 4, CASE_POPULATIONS = 5, CASE_GSET = 64 };
 
 typedef struct {
     uint32_t shards;                         /* 0: the default */
@@ -24,6 +24,7 @@ typedef struct {
     nima_time scale;                         /* factor of all times */
     uint32_t zero, longest;                  /* delays: percent that are least, and the longest above the least */
     uint32_t shuffled, lazy;                 /* percent of mailboxes that are shuffled, not read to the end */
+    uint32_t keys;                           /* of topics */
     uint32_t payload;                        /* longest payload of most */
     bool tired;                              /* who has no fuel leaves the period */
     nima_time done_at;                       /* `done` from this sample on; 0: never */

@@ -38,6 +38,23 @@ static nima_time end_of(uint64_t number, nima_time scale) {
     return mixed(number, 3) % 2 ? NIMA_FOREVER : 1 + scale * (nima_time)(mixed(number, 4) % 250);
 }
 
+/* What a step did: its time, and what was sent in it. */
+static nima_err print_step(nima_run *run) {
+    nima_summary s = { 0 };
+    const nima_err e = nima_look(run, &s);
+    uint64_t hash = 0;
+    for (size_t i = 0; i < nima_sent_count(run); i++) {
+        nima_id to;
+        const nima_mail *m = nima_sent(run, i, &to);
+        hash = mixed(hash ^ to.bits, (uint64_t)m->time);
+        hash = mixed(hash ^ m->sender.bits, (uint64_t)m->sequence << 16 | m->type);
+    }
+    if (!e) printf("  step: time %lld events %llu fingerprint %016llX sent %zu %016llX\n", (long long)s.virtual_time,
+                   (unsigned long long)s.events, (unsigned long long)s.fingerprint, nima_sent_count(run),
+                   (unsigned long long)hash);
+    return e;
+}
+
 static nima_err run_legs(nima_run *run, uint64_t number, const task *t) {
     random_case c;
     random_case_draw(&c, number);
@@ -45,12 +62,8 @@ static nima_err run_legs(nima_run *run, uint64_t number, const task *t) {
     const nima_time whole = end != NIMA_FOREVER ? end : c.until ? c.until : 150 * c.scale;
     nima_err e = post_some(run, number, c.scale);
     for (uint64_t i = 0; t->steps && !e && i < mixed(number, 5) % 40; i++) {
-        nima_summary s = { 0 };
         e = nima_run_step(run);
-        if (!e) e = nima_look(run, &s);
-        if (!e) printf("  step: time %lld events %llu fingerprint %016llX\n", (long long)s.virtual_time,
-                       (unsigned long long)s.events, (unsigned long long)s.fingerprint);
-        if (s.exhausted) break;
+        if (!e) e = print_step(run);
     }
     for (unsigned leg = 1; leg < t->legs && !e; leg++)
         e = nima_run_to(run, (nima_time)(mixed(number, 6 + leg) % (uint64_t)whole));
@@ -88,7 +101,8 @@ static void run_case(uint64_t number, const task *t) {
     snprintf(name, sizeof name, "number=%llu", (unsigned long long)number);
     snprintf(trace, sizeof trace, "trace=%s", t->trace ? "true" : "false");
     const char *const set[] = { name, trace, NULL };
-    const nima_options options = { .seed = number, .threads = t->threads, .set = set, .no_pin = true };
+    const nima_options options = { .seed = number, .threads = t->threads, .set = set, .record_sent = t->steps,
+                                   .no_pin = true };
     nima_run *run;
     nima_err e = nima_open(&run, &nima_model_, &options);
     if (e) {

@@ -23,6 +23,7 @@ NIMA_LEVEL(crowd, "")
 
 enum { KNOWN = 8, HANDLES = 3 };
 typedef struct { nima_id id; uint64_t tag; } acquaintance;
+typedef struct { uint64_t words[40]; } ballast;
 typedef struct { acquaintance known[KNOWN]; nima_alarm handles[HANDLES]; } memory;
 
 /* All kinds begin alike, an ant is no more; what follows makes their states and chains differ. */
@@ -31,7 +32,7 @@ typedef struct { acquaintance known[KNOWN]; nima_alarm handles[HANDLES]; } memor
 NIMA_STATE(ant, COMMON)
 typedef ant common;
 NIMA_STATE(zebra, COMMON, (double, x), (float, y), (bool, odd))
-NIMA_STATE(mole, COMMON, (nima_alarm, last))
+NIMA_STATE(mole, COMMON, (nima_alarm, last), (ballast, ballast))
 NIMA_STATE(newt, COMMON, (nima_id, friend_), (char, letter))
 NIMA_BEHAVIOR(zebra, start, update, stop)
 NIMA_BEHAVIOR(mole, start, update)
@@ -141,9 +142,10 @@ static void send(nima *me, common *self) {
 }
 
 static void publish(nima *me, common *self) {
+    const random_case *c = &world_of(me)->shape;
     const nima_topic *topic = percent(me, 50) ? news : gossip;
-    const uint64_t key = below(me, CASE_KEYS);
-    const nima_time delay = draw_delay(me, world_of(me)->shape.lookahead);
+    const uint64_t key = below(me, c->keys);
+    const nima_time delay = draw_delay(me, c->lookahead);
     unsigned char bytes[5000];
     if (percent(me, 50)) letter_publish(me, topic, key, delay, me->self, self->tag, self->tag, (nima_alarm){ 0 });
     else blob_publish(me, topic, key, delay, bytes, draw_payload(me, bytes));
@@ -242,8 +244,8 @@ static void act(nima *me, common *self, nima_time period, bool stopping) {
     case ACT_STOP: nima_stop(me); break;
     case ACT_AWAKE: if (period) nima_keep_awake(me, percent(me, 50)); break;
     case ACT_PUBLISH: publish(me, self); break;
-    case ACT_SUBSCRIBE: nima_subscribe(me, topic, below(me, CASE_KEYS)); break;
-    case ACT_UNSUBSCRIBE: nima_unsubscribe(me, topic, below(me, CASE_KEYS)); break;
+    case ACT_SUBSCRIBE: nima_subscribe(me, topic, below(me, c->keys)); break;
+    case ACT_UNSUBSCRIBE: nima_unsubscribe(me, topic, below(me, c->keys)); break;
     case ACT_TALLY: nima_tally(me, first ? drawn : waits, nima_uniform(nima_random(me))); break;
     case ACT_LEVEL: nima_level(me, first ? load : crowd, below(me, 1000) * 0.37); break;
     case ACT_MEMORY: use_memory(me, self); break;
@@ -337,6 +339,7 @@ static void zebra_stop(nima *me, zebra *self) { end(me, (common *)self, 0); }
 static void mole_start(nima *me, mole *self) { begin(me, (common *)self, 1); }
 static void mole_update(nima *me, mole *self) {
     go_on(me, (common *)self, 1);
+    self->ballast.words[self->calls % 40] = self->digest;
     self->last = memory_of(me, (common *)self)->handles[0];
 }
 static void ant_update(nima *me, ant *self) { go_on(me, (common *)self, 2); }

@@ -95,6 +95,18 @@ static const ref_entry *next_before(nima_run *run, nima_time until) {
     return head->time < ref_end(run, until) ? head : NULL;
 }
 
+static int by_sender(const void *a, const void *b) {
+    const ref_sent *x = a, *y = b;
+    if (x->now != y->now) return x->now < y->now ? -1 : 1;
+    if (x->step != y->step) return x->step < y->step ? -1 : 1;
+    if (x->mail->sender.bits != y->mail->sender.bits) return x->mail->sender.bits < y->mail->sender.bits ? -1 : 1;
+    return x->mail->sequence < y->mail->sequence ? -1 : 1;
+}
+
+static void sort_sent(nima_run *run) {
+    if (run->sent_count) qsort(run->sent, run->sent_count, sizeof *run->sent, by_sender);
+}
+
 static bool is_over(const nima_run *run) { return run->halted || run->failed; }
 
 static nima_err begin_leg(nima_run *run) {
@@ -112,7 +124,10 @@ nima_err nima_run_to(nima_run *run, nima_time until) {
     const nima_err e = begin_leg(run);
     if (e || is_over(run)) return e;
     if (until == NIMA_FOREVER) until = run->until;
-    return until < run->frontier ? NIMA_OK : attempt(run, run_leg, until);
+    if (until < run->frontier) return NIMA_OK;
+    const nima_err failed = attempt(run, run_leg, until);
+    sort_sent(run);
+    return failed;
 }
 
 static void run_one(nima_run *run, nima_time until) {
@@ -129,7 +144,10 @@ static void run_one(nima_run *run, nima_time until) {
 
 nima_err nima_run_step(nima_run *run) {
     const nima_err e = begin_leg(run);
-    return e || is_over(run) ? e : attempt(run, run_one, run->until);
+    if (e || is_over(run)) return e;
+    const nima_err failed = attempt(run, run_one, run->until);
+    sort_sent(run);
+    return failed;
 }
 
 nima_err nima_post(nima_run *run, nima_id to, nima_time at, uint32_t type, const void *payload, uint32_t bytes) {

@@ -13,11 +13,13 @@ nima_mail *ref_mail_new(nima_time time, nima_id sender, uint64_t sequence, uint3
     return m;
 }
 
-static void record(nima_run *run, const ref_entry *e) {
+static void record(const ref_callback *c, const ref_entry *e) {
+    nima_run *run = c->run;
     if (!run->record_sent) return;
     run->sent = ref_grow(run->sent, &run->sent_room, run->sent_count + 1, sizeof *run->sent);
     const nima_id to = e->kind == ENTRY_PUBLICATION ? (nima_id){ 0 } : e->receiver;
-    run->sent[run->sent_count++] = (ref_sent){ ref_copy(e->mail, sizeof *e->mail + e->mail->bytes), to };
+    nima_mail *copy = ref_copy(e->mail, sizeof *e->mail + e->mail->bytes);
+    run->sent[run->sent_count++] = (ref_sent){ copy, to, c->me.now, c->step };
 }
 
 /* Queues a message of the agent; takes its next sequence number. */
@@ -35,7 +37,7 @@ static ref_entry *queue_message(ref_callback *c, ref_kind kind, nima_id to, nima
 }
 
 static void push(ref_callback *c, ref_entry *e) {
-    record(c->run, e);
+    record(c, e);
     ref_queue_push(c->run, e);
 }
 

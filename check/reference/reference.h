@@ -77,7 +77,7 @@ struct nima_gset {
 typedef struct ref_shared { struct ref_shared *next; uint64_t align; } ref_shared;   /* the memory follows */
 typedef struct { nima_time tick; double *values; } ref_row;
 typedef struct { char *name; double value; } ref_result;
-typedef struct { nima_mail *mail; nima_id to; } ref_sent;
+typedef struct { nima_mail *mail; nima_id to; nima_time now; uint32_t step; } ref_sent;   /* when it was sent */
 
 /* The parts of a model, in their agreed order. */
 typedef struct {
