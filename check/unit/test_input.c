@@ -308,6 +308,24 @@ START_TEST(edges_of_many_pieces) {
 }
 END_TEST
 
+/* Lines that begin exactly where pieces do. */
+START_TEST(edges_at_borders) {
+    enum { N = 200000 };
+    char *text = malloc(4 * N);
+    for (int i = 0; i < N; i++) memcpy(text + 4 * i, "0,1\n", 4);
+    for (size_t cut = 0; cut < 4; cut++) {
+        input_file f = open_bytes(text + cut, 4 * N - cut);
+        nima_graph g;
+        const bool torn = cut == 1 || cut == 2;               /* ",1" or "1" */
+        ck_assert_int_eq(input_edges(&f, 2, &host, &g, error, sizeof error), torn ? NIMA_E_INPUT : NIMA_OK);
+        if (!torn) ck_assert_uint_eq(g.first[1], N - (cut > 0));
+        input_close(&f);
+        forget();
+    }
+    free(text);
+}
+END_TEST
+
 START_TEST(edges_first_error) {
     char *text = malloc(4u << 20), why[100];
     size_t length = 0;
@@ -370,6 +388,24 @@ START_TEST(random_graph_is_a_function) {
 }
 END_TEST
 
+/* The graph is drawn in blocks, here four equal parts of all pairs: one part must not repeat another. */
+START_TEST(random_graph_does_not_repeat_itself) {
+    enum { NODES = 60000 };
+    const uint64_t pairs = (uint64_t)NODES * (NODES - 1) / 2;
+    const nima_graph g = random_graph(3, 4, NODES, 8);
+    int repeated = 0;
+    for (uint64_t to = 1; to < NODES / 4; to++)
+        for (uint64_t k = g.first[to]; k < g.first[to + 1] && g.to[k] < to; k++) {
+            const uint64_t other = to * (to - 1) / 2 + g.to[k] + pairs / 4;
+            uint64_t high = (uint64_t)((1 + sqrt(1 + 8 * (double)(int64_t)other)) / 2);
+            while (high * (high - 1) / 2 > other) high--;
+            repeated += has_edge(g, high, (uint32_t)(other - high * (high - 1) / 2));
+        }
+    ck_assert_int_lt(repeated, 50);
+    forget();
+}
+END_TEST
+
 /* Degrees are binomial; every pair is as likely as any other. */
 START_TEST(random_graph_against_theory) {
     enum { NODES = 100000, SMALL = 12, TIMES = 5000 };
@@ -416,9 +452,11 @@ int main(void) {
         { "input: edges", edges },
         { "input: edges refused, by line", edges_refused },
         { "input: edges of many pieces (1 to 7 threads)", edges_of_many_pieces },
+        { "input: edges at the borders of pieces", edges_at_borders },
         { "input: first error of an edge list (1 to 7 threads)", edges_first_error },
         { "input: random graph has no loops, no repeated edges", random_graph_is_simple },
         { "input: random graph is a function of its arguments (1 to 7 threads)", random_graph_is_a_function },
+        { "input: random graph does not repeat itself", random_graph_does_not_repeat_itself },
         { "input: random graph against theory", random_graph_against_theory },
         { "input: random graph refused", random_graph_refused },
     };
