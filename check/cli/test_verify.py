@@ -1,7 +1,7 @@
 """test_verify.py: `nima verify`: right models pass; models made wrong on purpose are found, placed and explained."""
-import unittest
+import pathlib
 
-from tool import MODELS, WRONG, Case, main
+from tool import MODELS, NIMA, WRONG, Case, main
 
 
 class Right(Case):
@@ -24,6 +24,25 @@ class Right(Case):
     def test_refusals(self):
         self.nima("verify", MODELS / "many.c", "-p", "agents=1", code=2)
         self.nima("verify", "no_such_model", code=7)
+
+
+class Examples(Case):
+    SMALL = {
+        "conveyor": ("-p", "lines=4", "--until", "2000s"), "create": ("-p", "agents=20000", "-p", "batch=500"),
+        "heavy": ("-p", "rounds=50", "--until", "50"), "life": ("-p", "size=100", "--until", "60"),
+        "mm1": ("--until", "5000s"), "phold": ("-p", "agents=10000", "--until", "2000000"),
+        "pingpong": ("-p", "variant=all", "-p", "messages=20000"), "randomwalk": ("-p", "size=60", "-p", "walkers=600"),
+        "sir": ("-p", "people=5000", "--until", "40day"), "tasep": ("-p", "sites=40", "-p", "particles=20", "--until", "100s"),
+        "wealth": ("-p", "people=5000", "--until", "20")}
+
+    def test_every_example_passes(self):
+        models = sorted(p.stem for p in (pathlib.Path(NIMA).parent.parent / "models").glob("*.so"))
+        self.assertTrue(models)
+        for model in models:
+            with self.subTest(model):
+                self.assertIn(model, self.SMALL, "say how to run it small")
+                out, _ = self.nima("verify", model, *self.SMALL[model])
+                self.assertIn("all histories are equal", out)
 
 
 class Wrong(Case):
