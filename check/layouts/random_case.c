@@ -29,6 +29,12 @@ static void draw_weights(random_case *c, nima_rng *r) {
 static void draw_crowd(random_case *c, nima_rng *r) {
     for (uint32_t p = 0; p < c->populations; p++) c->population[p].count = 1 + below(r, 5000);
     c->weight[ACT_PUBLISH] = 0;              /* thousands would hear thousands */
+    if (percent(r, 40)) {                    /* most of their mail arrives at nearly the same time */
+        c->population[0].count = 20000;
+        c->weight[ACT_SEND] += 30;
+        c->zero = 0;
+        c->lookahead = 12 * c->scale;
+    }
     c->fuel = 2 + below(r, 5);
     c->until = 20 * c->scale;
     c->tired = true;
@@ -46,10 +52,9 @@ static void draw_long(random_case *c, nima_rng *r) {
     memset(c->period, 0, sizeof c->period);
     if (c->sample) c->sample = 50 * c->scale;
     c->weight[ACT_STOP] = c->weight[ACT_SPAWN] = c->weight[ACT_SPAWN_FAR] = c->weight[ACT_SPAWN_IN] = 0;
-    c->weight[ACT_ALARM] += 20;
-    c->fuel = 3000;
-    c->zero = 10;
-    c->longest = 100;
+    c->fuel = 2000;
+    c->acts = 1;
+    c->beat = 1 + below(r, 200);
 }
 
 void random_case_draw(random_case *c, uint64_t number) {
@@ -75,6 +80,7 @@ void random_case_draw(random_case *c, uint64_t number) {
     c->payload = percent(r, 30) ? 16 : 300;
     c->done_at = c->sample && percent(r, 15) ? c->scale * (1 + below(r, 150)) : 0;
     c->seeded = percent(r, 50) ? 0 : (uint64_t)nima_bits32(r) << 32 | nima_bits32(r);
+    c->acts = 5;
     c->keys = percent(r, 90) ? 3 : 100;
     if (percent(r, 1)) draw_crowd(c, r);
     else if (percent(r, 3)) draw_long(c, r);

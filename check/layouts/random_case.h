@@ -25,6 +25,8 @@ typedef struct {
     uint32_t zero, longest;                  /* delays: percent that are least, and the longest above the least */
     uint32_t shuffled, lazy;                 /* percent of mailboxes that are shuffled, not read to the end */
     uint32_t keys;                           /* of topics */
+    uint32_t acts;                           /* in one update, at most */
+    uint32_t beat;                           /* longest time between two beats of an agent; 0: none */
     uint32_t payload;                        /* longest payload of most */
     bool tired;                              /* who has no fuel leaves the period */
     nima_time done_at;                       /* `done` from this sample on; 0: never */

@@ -14,6 +14,7 @@ NIMA_WORLD((random_case, shape), (uint32_t, price), (nima_gset *, set), (nima_po
 NIMA_MESSAGE(7, letter, (nima_id, about), (uint64_t, tag), (uint64_t, about_tag), (nima_alarm, handle))
 NIMA_BYTES(300, blob)
 NIMA_SIGNAL(65535, nudge)
+NIMA_SIGNAL(9, beat)
 NIMA_TOPIC(news)
 NIMA_TOPIC(gossip)
 NIMA_TALLY(drawn, "")
@@ -158,6 +159,11 @@ static void set_alarm(nima *me, common *self) {
     *slot = percent(me, 50) ? nudge_alarm(me, delay) : blob_alarm(me, delay, bytes, draw_payload(me, bytes));
 }
 
+static void set_beat(nima *me) {
+    const random_case *c = &world_of(me)->shape;
+    if (c->beat) beat_alarm(me, c->scale * (1 + below(me, c->beat)));
+}
+
 static void spawn(nima *me, common *self, random_act how) {
     const random_case *c = &world_of(me)->shape;
     const uint32_t kind = below(me, CASE_KINDS), shard = below(me, c->shards ? c->shards : 1);
@@ -286,6 +292,7 @@ static void begin(nima *me, common *self, uint32_t kind) {
         const uint32_t p = population_of(me);
         self->tag = tag_of(c, p, nima_index(me));
         self->fuel = c->fuel;
+        set_beat(me);
     } else learn(me, self, nima_parent(me), 0);
     mix(&self->digest, me->self.bits);
     mix(&self->digest, nima_parent(me).bits);
@@ -300,6 +307,7 @@ static void read_mail(nima *me, common *self, const nima_mail *m) {
     mix(&self->digest, m->sender.bits);
     mix(&self->digest, (uint64_t)m->sequence << 16 | m->type);
     mix_bytes(&self->digest, nima_payload(m), m->bytes);
+    if (beat_in(m) && self->fuel-- > 0) set_beat(me);
     learn(me, self, m->sender, l ? l->tag : 0);
     if (!l) return;
     learn(me, self, l->about, l->about_tag);
@@ -316,7 +324,7 @@ static void go_on(nima *me, common *self, uint32_t kind) {
     if (percent(me, c->lazy)) wanted = below(me, wanted + 1);
     if (percent(me, 3)) act_some(me, self, kind, 2, false);   /* may stop before it has read */
     for (const nima_mail *m; wanted-- && (m = nima_next(me)) != NULL;) read_mail(me, self, m);
-    act_some(me, self, kind, 5, false);
+    act_some(me, self, kind, c->acts, false);
     mix(&self->digest, nima_mail_left(me));
 }
 
