@@ -128,7 +128,7 @@ static nima_err rows_build(block *blocks, uint64_t n, uint64_t nodes, bool both,
 }
 
 /* ---- edge lists -------------------------------------------------------------------------------------------------- */
-enum { PIECE_BYTES = 1 << 18, LINE_BYTES = 4 };               /* an edge takes at least "1,2\n" */
+enum { LINE_BYTES = 4 };                     /* an edge takes at least "1,2\n" */
 typedef struct {
     const input_file *file;
     const char *body, *end;
@@ -174,8 +174,9 @@ static line_kind line_read(const char *p, const char *end, uint64_t *from, uint6
 static void piece_read(uint64_t i, void *arg) {
     const edge_list *l = arg;
     block *b = &l->blocks[i];
-    const char *p = l->body + i * PIECE_BYTES, *end = l->end - p > PIECE_BYTES ? p + PIECE_BYTES : l->end;
-    b->edges = malloc((PIECE_BYTES / LINE_BYTES + 1) * sizeof *b->edges);
+    const char *p = l->body + i * INPUT_PIECE_BYTES;
+    const char *end = l->end - p > INPUT_PIECE_BYTES ? p + INPUT_PIECE_BYTES : l->end;
+    b->edges = malloc((INPUT_PIECE_BYTES / LINE_BYTES + 1) * sizeof *b->edges);
     if (!b->edges) return;
     if (i > 0) p = line_end(p - 1, l->end) + 1;
     for (const char *next; p < end; p = next) {
@@ -221,7 +222,7 @@ nima_err input_edges(const input_file *f, uint64_t nodes, const input_host *host
                      size_t room) {
     edge_list l = { .file = f, .end = f->data + f->bytes, .nodes = nodes };
     l.body = body_begin(f->data, l.end);
-    const uint64_t pieces = ((uint64_t)(l.end - l.body) + PIECE_BYTES - 1) / PIECE_BYTES;
+    const uint64_t pieces = ((uint64_t)(l.end - l.body) + INPUT_PIECE_BYTES - 1) / INPUT_PIECE_BYTES;
     if (nodes > (uint64_t)1 << 32) return snprintf(error, room, "%s: at most 2^32 nodes", f->path), NIMA_E_MODEL;
     l.blocks = calloc(pieces + 1, sizeof *l.blocks);
     l.wrong = calloc(pieces + 1, sizeof *l.wrong);

@@ -42,7 +42,6 @@ void input_close(input_file *f) {
 }
 
 /* ---- records (RFC 4180) ------------------------------------------------------------------------------------------ */
-enum { PIECE_BYTES = 1 << 18 };
 typedef struct { const char *from, *to; bool quoted; } field;
 typedef struct {
     uint64_t separators[2];                  /* newlines between rows, if the piece starts outside or inside quotes */
@@ -80,7 +79,7 @@ static const char *field_read(const char *p, const char *end, field *f, const ch
 
 static bool field_is(field f, const char *name) {
     for (; f.from < f.to; f.from++, name++) {
-        if (*f.from != *name) return false;
+        if (!*name || *f.from != *name) return false;
         if (f.quoted && *f.from == '"') f.from++;             /* doubled */
     }
     return *name == 0;
@@ -115,9 +114,9 @@ static const char *row_read(const csv *c, const char *p, double *value, char *er
 }
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
-static const char *piece_begin(const csv *c, uint64_t i) { return c->body + i * PIECE_BYTES; }
+static const char *piece_begin(const csv *c, uint64_t i) { return c->body + i * INPUT_PIECE_BYTES; }
 static const char *piece_end(const csv *c, uint64_t i) {
-    return c->end - piece_begin(c, i) > PIECE_BYTES ? piece_begin(c, i + 1) : c->end;
+    return c->end - piece_begin(c, i) > INPUT_PIECE_BYTES ? piece_begin(c, i + 1) : c->end;
 }
 
 static void piece_scan(uint64_t i, void *arg) {
@@ -220,7 +219,7 @@ nima_err input_column(const input_file *f, const char *column, const input_host 
         *values = host->allocate(host->arg, sizeof(double));
         return NIMA_OK;
     }
-    const uint64_t pieces = (uint64_t)(c.end - c.body - 1) / PIECE_BYTES + 1;
+    const uint64_t pieces = (uint64_t)(c.end - c.body - 1) / INPUT_PIECE_BYTES + 1;
     c.pieces = calloc(pieces, sizeof *c.pieces);
     if (!c.pieces) return snprintf(error, room, "%s: no memory", f->path), NIMA_E_MEMORY;
     code = rows_read(&c, f, pieces, host, rows, error, room);

@@ -3,6 +3,9 @@
 #ifndef NIMA_INPUT_H
 #define NIMA_INPUT_H
 #include "nima.h"
+#ifndef INPUT_PIECE_BYTES                     /* fuzz targets take small ones */
+#define INPUT_PIECE_BYTES (1 << 18)
+#endif
 typedef struct {
     void *(*allocate)(void *arg, size_t bytes);              /* zeroed, lives as long as the run; never NULL */
     void (*parallel)(void *arg, uint64_t n, void (*each)(uint64_t i, void *each_arg), void *each_arg);

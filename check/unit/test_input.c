@@ -121,6 +121,11 @@ START_TEST(columns_refused) {
     ck_column_refused("", ":1: expected a line of column names");
     ck_column_refused("\n\n", ":1: expected a line of column names");
     ck_column_refused("a,b\n1,2\n", ":1: no column x; there are a, b");
+    input_file f = open_bytes("x\0\0y\n1\n", 7);              /* a name is not over where a text would be */
+    double *values;
+    uint64_t rows;
+    ck_assert_int_eq(input_column(&f, "x", &host, &values, &rows, error, sizeof error), NIMA_E_INPUT);
+    input_close(&f);
     ck_column_refused("x,x\n1,2\n", ":1: two columns are named x");
     ck_column_refused("x,y\n1,2\n3\n", ":3: 1 fields, expected 2");
     ck_column_refused("x,y\n1,2\n3,4,5\n", ":3: 3 fields, expected 2");
