@@ -90,13 +90,14 @@ decimal_status decimal_read_whole(const char *text, const char *end, bool *negat
     *negative = d.negative;
     *magnitude = 0;
     const char *point = memchr(d.first, '.', (size_t)(d.last - d.first));
-    while (d.last > d.first && (d.last[-1] == '0' || d.last[-1] == '.'))          /* zeros at the end into the exponent */
+    while (d.last > d.first && (d.last[-1] == '0' || d.last[-1] == '.'))   /* zeros at the end into the exponent */
         if (*--d.last == '0') d.exponent++;
     uint64_t m = 0;
     bool beyond = false;
     for (p = d.first; p < d.last; p++)
         if (p != point) {
-            if (__builtin_mul_overflow(m, 10u, &m) || __builtin_add_overflow(m, (uint64_t)(*p - '0'), &m)) beyond = true;
+            const uint64_t next = (uint64_t)(*p - '0');
+            if (__builtin_mul_overflow(m, 10u, &m) || __builtin_add_overflow(m, next, &m)) beyond = true;
         }
     if (m == 0 && !beyond) return DECIMAL_OK;
     if (d.exponent < 0) return DECIMAL_FRACTION;

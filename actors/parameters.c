@@ -215,7 +215,8 @@ static bool bound_readable(nima_type type, span s) {
 static nima_err declared_range(const nima_field *f, const report *r) {
     span low, high;
     if (!f->range || !*f->range || f->type == NIMA_TEXT) return NIMA_OK;
-    if (!is_number(f->type)) return fail(r, "parameter %s: range \"%s\": expected none for this type", f->name, f->range);
+    if (!is_number(f->type))
+        return fail(r, "parameter %s: range \"%s\": expected none for this type", f->name, f->range);
     if (!range_split(f->range, &low, &high) || !bound_readable(f->type, low) || !bound_readable(f->type, high))
         return fail(r, "parameter %s: range \"%s\": expected low..high, %s", f->name, f->range,
                     is_real(f->type) ? "numbers" : "integers");
