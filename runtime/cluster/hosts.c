@@ -289,7 +289,7 @@ static bool wait_for(host_process *p, uint64_t until_us) {
 void hosts_end(cluster *k, bool failed) {
     k->ended = true;
     uint64_t until = cluster_now_us() + (failed ? 0 : END_MS * 1000);
-    for (uint32_t i = 0; i < k->process_count; i++) if (!failed) wait_for(&k->processes[i], until);
+    for (uint32_t i = 0; i < k->process_count && !failed; i++) if (k->processes[i].count) wait_for(&k->processes[i], until);
     for (uint32_t i = 0; i < k->process_count; i++) if (k->processes[i].to >= 0) close(k->processes[i].to);
     until = cluster_now_us() + GRACE_MS * 1000;
     for (uint32_t i = 0; i < k->process_count; i++) {
