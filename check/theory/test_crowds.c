@@ -9,17 +9,19 @@ static double solve_final_share(double r0) { /* z = 1 - exp(-r0 z) */
 
 START_TEST(markov_sir) {                     /* R0 = 2, one case in 10,000: half the outbreaks are major */
     enum { RUNS = 40 };
-    double major = 0;
+    double major = 0, counts = 0;
     theory t;
     for (uint64_t seed = 1; seed <= RUNS; seed++) {
         t = theory_run("sir", seed, SET("contact=mixing", "people=10000", "cases=1", "transmission=0.02"));
         double count = theory_result(&t, "attack_rate") * 10000;
         if (count > 2000) {
             theory_compare(&t, "final count", count, solve_final_share(2) * 10000, 91);
+            counts += count;
             major++;
         } else ck_assert_msg(count < 500, "seed %llu: %g", (unsigned long long)seed, count);
         theory_close(&t);
     }
+    theory_compare(&t, "mean final count", counts / major, solve_final_share(2) * 10000, 91 / sqrt(major));
     theory_compare(&t, "major outbreaks", major / RUNS, 0.5, sqrt(0.25 / RUNS));
 }
 END_TEST
