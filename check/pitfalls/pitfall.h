@@ -29,7 +29,7 @@ static inline int pitfalls_run(const situation *all, size_t count, const char *o
     for (size_t i = 0; i < count; i++) {
         if (only && strcmp(only, all[i].name)) continue;
         TCase *one = tcase_create(all[i].name);
-        tcase_set_timeout(one, 60);
+        tcase_set_timeout(one, 100);
         tcase_add_test(one, all[i].test);
         suite_add_tcase(suite, one);
         chosen++;

@@ -93,7 +93,7 @@ START_TEST(small_runs_end) {
             for (int s = 0; s < 3; s++) {
                 const char *const *set = SET(agents[a], lookahead[l], shards[s], "tokens=2", "hops=20", "spread=3");
                 const nima_summary one = whole_run(opened(1, set));
-                for (int i = 0; i < times(40); i++) {
+                for (int i = 0; i < times(12); i++) {
                     const nima_summary two = whole_run(opened(2, set));
                     ck_assert_uint_eq(two.fingerprint, one.fingerprint);
                     ck_assert_uint_eq(two.events, one.events);
@@ -308,7 +308,7 @@ PITFALLS(
     { "pitfall 12: another thread stops a run that goes on later", stopped_and_continued },
     { "pitfall 14: same seed on other thread counts and shard orders", other_thread_counts },
     { "pitfall 15: other seeds, other histories", other_seed },
-    { "pitfall 28: tiny runs end on two threads (over 1000 times)", small_runs_end },
+    { "pitfall 28: tiny runs end on two threads (over 300 times)", small_runs_end },
     { "pitfall 33: fewer agents than threads, empty shards, no agents", few_agents },
     { "pitfall 33: no agents, in many legs", no_agents_in_legs },
     { "pitfall 35: the clock is read once a window at most", clock_per_window })
