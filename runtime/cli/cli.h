@@ -7,7 +7,7 @@
 /* Code, and what it means: `nima help exit-codes` prints this list. */
 #define CLI_EXITS(X)                                                                                                   \
     X(EXIT_GOOD, 0, "success")                                                                                         \
-    X(EXIT_DIFFERS, 1, "verify: histories differ; sweep: a run failed; doctor: something needed is missing")           \
+    X(EXIT_DIFFERS, 1, "verify: histories differ; sweep: a run failed; doctor, cluster check: something is missing or wrong")           \
     X(EXIT_USAGE, 2, "an option, a parameter or an input file was refused; nothing was started")                       \
     X(EXIT_MODEL, 3, "the model failed (nima_fail) or broke a promise")                                                \
     X(EXIT_CRASH, 4, "the model crashed")                                                                              \
@@ -31,6 +31,7 @@ int verify_main(int argc, char **argv);
 int layout_main(int argc, char **argv);      /* one run of verify, in a process of its own */
 int show_main(int argc, char **argv);
 int doctor_main(int argc, char **argv);
+int cluster_main(int argc, char **argv);
 int help_main(int argc, char **argv);
 int version_main(int argc, char **argv);
 

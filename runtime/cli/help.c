@@ -58,6 +58,10 @@ static const char doctor_help[] =
     "Tells what this machine has: cores, NUMA regions, huge pages, limits, core files, compiler, debugger, GPU,\n"
     "libraries; and for what is missing, which Debian package brings it. Exit code 1 if something needed is missing.\n";
 
+static const char cluster_help[] =
+    "Asks each host that FILE names what it has (cores, memory, version, arithmetic, clock), whether it can listen at its address and\n"
+    "reach the authority; prints a table, and what is wrong on which host. Exit code 1 if something is. docs/cluster.md has the settings.\n";
+
 const cli_verb cli_verbs[] = {
     { "run", "MODEL [OPTIONS]", "runs a model", run_main, run_help },
     { "new", "NAME", "writes a model that builds and runs as it is, and a test of it", new_main, new_help },
@@ -65,6 +69,7 @@ const cli_verb cli_verbs[] = {
     { "verify", "MODEL [OPTIONS]", "checks that a model has the same history on any layout", verify_main, verify_help },
     { "show", "RUN-OR-MODEL AGENT [--at T]", "an agent's fields", show_main, show_help },
     { "doctor", "", "what this machine has and what is missing", doctor_main, doctor_help },
+    { "cluster", "check FILE", "whether the hosts of a configuration could share a run", cluster_main, cluster_help },
     { "help", "[VERB | exit-codes]", "this text, or more on one verb", help_main, NULL },
     { "version", "", "the version", version_main, NULL },
     { NULL, NULL, NULL, NULL, NULL } };

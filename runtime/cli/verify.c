@@ -10,14 +10,14 @@ static const struct option long_options[] = { REQUEST_LONG, { NULL, 0, NULL, 0 }
 
 static const layout plain = { 1, 0, -1, true, false };
 typedef struct { layout layout; blame cause; } condition;
-static const condition conditions[] = {/* the order matters: each is only asked when those before make no difference */
-                                       {{1, 0, -1, true, true}, BLAME_CLOCK},
-                                       {{1, 0, 0xA5, true, false}, BLAME_MEMORY},
-                                       {{1, 0, 0x3C, true, false}, BLAME_MEMORY},
-                                       {{1, 0, -1, false, false}, BLAME_ADDRESS},
-                                       {{1, 0, -1, false, true}, BLAME_ADDRESS},
-                                       {{1, 1, -1, true, false}, BLAME_SHARED},
-                                       {{1, 2, -1, true, false}, BLAME_SHARED}};
+static const condition conditions[] = {      /* in this order: each is only tried when those before make no difference */
+    { { 1, 0, -1, true, true }, BLAME_CLOCK },
+    { { 1, 0, 0xA5, true, false }, BLAME_MEMORY },
+    { { 1, 0, 0x3C, true, false }, BLAME_MEMORY },
+    { { 1, 0, -1, false, false }, BLAME_ADDRESS },
+    { { 1, 0, -1, false, true }, BLAME_ADDRESS },
+    { { 1, 1, -1, true, false }, BLAME_SHARED },
+    { { 1, 2, -1, true, false }, BLAME_SHARED } };
 
 static int run_one(const request *r, const layout *l, history *h) {
     const int code = layout_run(r, l, false, 0, h);
