@@ -42,8 +42,9 @@ static bool __attribute__((noinline)) alarm_cancelled(context *c, const nima_mai
 }
 
 static void __attribute__((noinline)) dirty_stack(int byte) {
-    volatile char below[8192];
-    for (size_t i = 0; i < sizeof below; i++) below[i] = (char)byte;
+    char below[8192];
+    memset(below, byte, sizeof below);
+    __asm__ volatile("" : : "r"(below) : "memory");           /* it is wanted, though nobody reads it */
 }
 
 static inline void call(context *c, nima_callback *f) {
