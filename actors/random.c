@@ -185,7 +185,13 @@ static double normal_tail(nima_rng *r) {                      /* Marsaglia 1964 
     return NORMAL_R + a;
 }
 
-static inline double with_sign(double x, uint64_t u) { return u & 256 ? -x : x; }
+static inline double with_sign(double x, uint64_t u) {        /* no branch: half of them would be guessed wrong */
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits ^= (u & 256) << 55;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
 
 static __attribute__((noinline)) double normal_rest(nima_rng *r, uint64_t u, double x) {
     for (;;) {
