@@ -74,7 +74,7 @@ typedef struct nima_model {
     const char *name, *help;                 /* one word; one sentence */
     const char *unit; double ticks_per_unit; /* of virtual time; default: "s", 1,000,000 ticks */
     void (*setup)(nima_setup *);             /* declares populations and builds the world; alike in every process */
-    const char *(*check)(const void *params);/* optional: across parameters; NULL or what is wrong */
+    const char *(*check)(const nima_setup *);/* optional: across parameters, before setup; NULL or what is wrong */
     bool (*done)(nima_view *);               /* optional: on each sample; true ends the run, as a halt at its tick */
     void (*finish)(nima_view *);             /* optional: names results */
     uint32_t abi; nima_part *const *parts, *const *parts_end;   /* filled in by NIMA_MODEL */

@@ -283,7 +283,7 @@ nima_err setup_run(nima_run *r, const nima_options *o, char *error, size_t room)
     nima_err code = parameters_check(declared, error, room);
     if (!code) code = parameters_set(declared, o->set, r->params, &r->texts, error, room);
     if (code) return code;
-    const char *wrong = r->model->check ? r->model->check(r->params) : NULL;
+    const char *wrong = r->model->check ? r->model->check(&(nima_setup){ r->params, NULL }) : NULL;
     if (wrong) { snprintf(error, room, "parameters: %s", wrong); return NIMA_E_PARAM; }
     e->seed = o->seed;
     e->step_bound = 1000000;

@@ -23,7 +23,7 @@ static nima_err set_parameters(nima_run *run, const nima_options *o) {
     run->params = ref_zeroed(declared->bytes);
     nima_err e = parameters_check(declared, run->error, sizeof run->error);
     if (!e) e = parameters_set(declared, o->set, run->params, &run->texts, run->error, sizeof run->error);
-    const char *wrong = !e && run->model->check ? run->model->check(run->params) : NULL;
+    const char *wrong = !e && run->model->check ? run->model->check(&(nima_setup){ run->params, NULL }) : NULL;
     if (!wrong) return e;
     snprintf(run->error, sizeof run->error, "%s", wrong);
     return NIMA_E_PARAM;

@@ -61,8 +61,8 @@ NIMA_REPORTER(open, count, cell, "", self->open)
 NIMA_REPORTER(total, sum, cell, "items", self->count)
 NIMA_BINS(counts, cell, "items", 0, 10, 5, self->count)
 
-static const char *check(const void *p) {
-    return NIMA_CAST_(const params *, p)->mean > 0 ? NULL : "mean must be above 0";
+static const char *check(const nima_setup *s) {
+    return params_of(s)->mean > 0 ? NULL : "mean must be above 0";
 }
 static void setup(nima_setup *s) {
     const uint64_t n = (uint64_t)params_of(s)->agents;

@@ -15,7 +15,7 @@ NIMA_STATE(agent, (uint64_t, visits))
 static void pass_on(nima *me) {
     const params *p = params_of(me);
     nima_rng *random = nima_random(me);
-    bool away = nima_bits32(random) < p->remote * 0x1p32;        /* nima_chance would not draw for 0 and 1 */
+    bool away = nima_chance(random, p->remote);
     uint64_t any = nima_below(random, (uint64_t)p->agents);
     double more = nima_exponential(random, (double)(p->mean - p->lookahead));
     event_send(me, away ? nima_at(world_of(me)->agents, any) : nima_self(me), p->lookahead + (nima_time)more);
@@ -32,8 +32,8 @@ static void agent_update(nima *me, agent *self) {
 
 NIMA_BEHAVIOR(agent, start, update)
 
-static const char *check(const void *chosen) {
-    const params *p = (const params *)chosen;
+static const char *check(const nima_setup *s) {
+    const params *p = params_of(s);
     return p->lookahead <= p->mean ? NULL : "lookahead is longer than the mean delay";
 }
 

@@ -95,8 +95,8 @@ static void crowd_update(nima *me, crowd *self) {
 
 NIMA_BEHAVIOR(crowd, start, update)
 
-static const char *check(const void *chosen) {
-    const params *p = (const params *)chosen;
+static const char *check(const nima_setup *s) {
+    const params *p = params_of(s);
     if (p->neighborhood != 4 && p->neighborhood != 8) return "neighborhood is neither 4 nor 8";
     return p->walkers <= 6 * p->size * p->size / 10 ? NULL : "more walkers than 0.6 of the pixels";
 }

@@ -38,8 +38,8 @@ static void particle_update(nima *me, particle *self) {
 
 NIMA_BEHAVIOR(particle, start, update)
 
-static const char *check(const void *chosen) {
-    const params *p = (const params *)chosen;
+static const char *check(const nima_setup *s) {
+    const params *p = params_of(s);
     return p->particles <= p->sites ? NULL : "more particles than sites";
 }
 

@@ -2,6 +2,7 @@
 #include "cli/sweep.h"
 #include "cli/cli.h"
 #include "cli/folder.h"
+#include "cli/model.h"
 #include "parameters.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -63,21 +64,15 @@ static int read_options(int argc, char **argv, sweep *s) {
     return EXIT_GOOD;
 }
 
-static const nima_struct *parameters_of(const nima_model *m) {
-    for (nima_part *const *p = m->parts; p < m->parts_end; p++)
-        if (*p && (*p)->kind == NIMA_PART_PARAMS) return (const nima_struct *)(const void *)*p;
-    return NULL;
-}
-
 static bool has_parameter(const nima_model *m, const char *name) {
-    const nima_struct *d = parameters_of(m);
+    const nima_struct *d = model_parameters(m);
     for (uint32_t i = 0; d && i < d->field_count; i++) if (!strcmp(d->fields[i].name, name)) return true;
     return false;
 }
 
 /* Each scenario's values, as the model declares them, before anything starts. */
 static int check_values(const sweep *s) {
-    const nima_struct *declared = parameters_of(s->request.model);
+    const nima_struct *declared = model_parameters(s->request.model);
     const request *r = &s->request;
     const char **set = calloc(r->set_count + s->grid_count + 1, sizeof *set);
     void *values = declared ? malloc(declared->bytes + 1) : NULL;
@@ -96,7 +91,7 @@ static int check_values(const sweep *s) {
         }
         const nima_err refused =
             code ? NIMA_E_MEMORY : parameters_set(declared, set, values, &texts, error, sizeof error);
-        const char *wrong = refused || !r->model->check ? NULL : r->model->check(values);
+        const char *wrong = refused || !r->model->check ? NULL : r->model->check(&(nima_setup){ values, NULL });
         if (refused || wrong) code = cli_usage("sweep", "%s: %s", r->name, wrong ? wrong : error);
         free(texts);
         for (size_t g = 0; g < s->grid_count; g++) {
