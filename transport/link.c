@@ -53,6 +53,11 @@ transport_err link_end_with(link_end *l, transport_err err, const char *format, 
 
 /* ---- making ---- */
 
+static void pipe_has_come(link_end *l) {
+    atomic_store(&l->pipe_ns, link_now_ns());
+    link_wake(l);
+}
+
 /* NNG's threads, no locks: flags only. ADD_POST may come after the pipe's first frame, so a pipe counts from ADD_PRE
  * on, unless there is one already: then pair0 turns the new one away, or, if the old one is just leaving, ADD_POST
  * makes it count. */
@@ -64,11 +69,10 @@ static void on_pipe(nng_pipe pipe, nng_pipe_ev event, void *arg) {
     switch (event) {
     case NNG_PIPE_EV_ADD_PRE:
         if (atomic_load(&l->is_up)) atomic_fetch_add(&l->strangers, 1);
-        atomic_store(&l->pipe_ns, link_now_ns());
-        if (atomic_compare_exchange_strong(current, &none, id)) link_wake(l);
+        if (atomic_compare_exchange_strong(current, &none, id)) pipe_has_come(l);
         break;
     case NNG_PIPE_EV_ADD_POST:
-        if (atomic_exchange(current, id) != id) link_wake(l);
+        if (atomic_exchange(current, id) != id) pipe_has_come(l);
         break;
     case NNG_PIPE_EV_REM_POST:
         if (atomic_compare_exchange_strong(current, &same, 0)) link_wake(l);

@@ -25,7 +25,7 @@
 typedef struct link_end link_end;
 
 typedef struct link_options {
-    /* inproc://NAME   ipc:///DIRECTORY/NAME (the directory has mode 0700)   tcp://HOST:PORT[,PORT]   ws://HOST:PORT/PATH
+    /* inproc://NAME, ipc:///DIRECTORY/NAME (the directory has mode 0700), tcp://HOST:PORT[,PORT], ws://HOST:PORT/PATH.
      * A link over tcp takes two ports: PORT and PORT + 1 if only one is given. 0 (listener only): any free ones;
      * link_address tells. HOST is an address to bind to or to reach, and nothing else is bound. */
     const char *url;

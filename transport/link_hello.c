@@ -67,7 +67,7 @@ static void ask(link_end *l) {
     if (link_put_message(l, &m) == TRANSPORT_OK) step_to(l, LINK_ASKED);
 }
 
-/* An answer that cannot be right: once may be chance (an old answer), more is the end. */
+/* An answer that cannot be right. Others may sit there for a while, until the right one does; not for ever. */
 static void bad_answer(link_end *l, transport_err err, const char *why) {
     if (++l->refusals >= LINK_REFUSALS_MAX) link_end_with(l, err, "%s", why);
     else link_throw_out(l, why);
@@ -76,7 +76,7 @@ static void bad_answer(link_end *l, transport_err err, const char *why) {
 static void welcome(link_end *l, const wire_welcome *m) {
     seal_transcript *t = &l->transcript;
     wire_message confirm = {.kind = WIRE_CONFIRM};
-    if (l->state != LINK_ASKED) return;
+    if (l->state != LINK_ASKED || memcmp(m->echo, t->nonce_dialer, sizeof m->echo) != 0) return; /* an old answer */
     memcpy(t->nonce_listener, m->nonce, sizeof m->nonce);
     set_name(t->name_listener, m->name);
     t->role_listener = m->role;
@@ -145,6 +145,7 @@ static void hello(link_end *l, const wire_hello *m, int pipe) {
     t->role_listener = l->options.role;
     memcpy(answer.welcome.run_id, t->run_id, sizeof t->run_id);
     memcpy(answer.welcome.nonce, t->nonce_listener, sizeof t->nonce_listener);
+    memcpy(answer.welcome.echo, t->nonce_dialer, sizeof t->nonce_dialer);
     answer.welcome.name = wire_text_of(l->self);
     answer.welcome.role = t->role_listener;
     answer.welcome.cipher = t->cipher;
@@ -196,7 +197,7 @@ void link_hello_frame(link_end *l, const wire_message *m, int pipe) {
     if (!l->dials && m->kind == WIRE_HELLO) hello(l, &m->hello, pipe);
     else if (!l->dials && m->kind == WIRE_CONFIRM) confirm(l, &m->confirm);
     else if (l->dials && m->kind == WIRE_WELCOME) welcome(l, &m->welcome);
-    else if (l->dials && m->kind == WIRE_REFUSE && l->state == LINK_ASKED) refused(l, &m->refuse);
+    else if (l->dials && m->kind == WIRE_REFUSE && l->state != LINK_OPEN) refused(l, &m->refuse);
     else {
         atomic_fetch_add(&l->strangers, 1);
         link_throw_out(l, "spoke out of turn");

@@ -99,7 +99,9 @@ static bool take(link_end *l, nng_msg *message, const link_receive_slot *slot, l
     uint8_t *at = nng_msg_body(message);
     const size_t length = nng_msg_len(message);
     const int pipe = nng_pipe_id(nng_msg_get_pipe(message));
-    if ((l->state == LINK_UP || l->state == LINK_CONFIRMED) && pipe == l->bound_in) {
+    static const uint8_t zero[LINK_FRAME_HEADER];
+    const bool counted = length >= LINK_FRAME_HEADER && memcmp(at, zero, sizeof zero) != 0;
+    if (pipe == l->bound_in && (l->state == LINK_UP || (l->state == LINK_CONFIRMED && counted))) {
         if (!established(l, at, length, slot)) return false;
         const size_t bytes = length - LINK_FRAME_HEADER - (l->sealed ? (size_t)SEAL_TAG_BYTES : 0);
         *frame = (link_frame){at + LINK_FRAME_HEADER, bytes, wire_kind_of(at + LINK_FRAME_HEADER, bytes), message};

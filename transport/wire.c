@@ -60,8 +60,7 @@ static void put_instant(msgpack_packer *p, wire_instant at) {
 
 static uint32_t fields(wire_kind kind) {
     switch (kind) {
-    case WIRE_HELLO: return 9;
-    case WIRE_WELCOME: return 8;
+    case WIRE_HELLO: case WIRE_WELCOME: return 9;
     case WIRE_CONFIRM: case WIRE_BYE: case WIRE_DONE: return 3;
     case WIRE_HEARTBEAT: return 6;
     case WIRE_REFUSE: return 4;
@@ -120,6 +119,7 @@ size_t wire_encode(const wire_message *m, void *out, size_t room) {
         msgpack_pack_uint32(p, m->welcome.role);
         msgpack_pack_uint32(p, m->welcome.cipher);
         put_bin(p, m->welcome.nonce, sizeof m->welcome.nonce);
+        put_bin(p, m->welcome.echo, sizeof m->welcome.echo);
         put_bin(p, m->welcome.proof, sizeof m->welcome.proof);
         break;
     case WIRE_CONFIRM: put_bin(p, m->confirm.proof, sizeof m->confirm.proof); break;
@@ -236,6 +236,7 @@ static void get_welcome(reader *r, wire_welcome *m) {
     m->role = (uint32_t)reader_uint(r, "role", UINT32_MAX);
     m->cipher = (uint32_t)reader_uint(r, "cipher", UINT32_MAX);
     get_bin(r, "nonce", m->nonce, sizeof m->nonce);
+    get_bin(r, "echo", m->echo, sizeof m->echo);
     get_bin(r, "proof", m->proof, sizeof m->proof);
 }
 

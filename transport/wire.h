@@ -41,7 +41,7 @@ typedef struct {
 } wire_hello;
 
 typedef struct {                             /* WELCOME: as HELLO, but `cipher` is the one chosen */
-    uint8_t run_id[16], nonce[32], proof[32];
+    uint8_t run_id[16], nonce[32], echo[32], proof[32];      /* echo: the nonce of the HELLO that is answered */
     wire_text name;
     uint32_t role, cipher;
 } wire_welcome;

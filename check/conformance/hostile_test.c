@@ -215,7 +215,11 @@ START_TEST(false_listener) {                 /* sits at the address without the 
 }
 END_TEST
 
-typedef struct { int up_fd, down_fd, ports[2], variant, answered, confirmed; const seal_key *key; } impostor;
+typedef struct {
+    int up_fd, down_fd, ports[2], variant;
+    const seal_key *key;
+    _Atomic int answered, confirmed;         /* written by its thread, read by the test */
+} impostor;
 
 /* Takes HELLO and answers WELCOME, as a true listener would but for one thing. Notes whether a CONFIRM comes. */
 static void *pretend(void *arg) {
@@ -245,6 +249,7 @@ static void *pretend(void *arg) {
         m.welcome.name = wire_text_of(t.name_listener);
         m.welcome.cipher = t.cipher;
         memcpy(m.welcome.run_id, t.run_id, sizeof t.run_id);
+        memcpy(m.welcome.echo, t.nonce_dialer, sizeof t.nonce_dialer);
         seal_prove(m.welcome.proof, me->key, SEAL_WELCOME, &t);
         const size_t answer = 8 + wire_encode(&m, out + 8, sizeof out - 8);
         const uint8_t answer_length[8] = {0, 0, 0, 0, 0, 0, (uint8_t)(answer >> 8), (uint8_t)answer};

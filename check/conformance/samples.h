@@ -27,8 +27,13 @@ static inline wire_message sample_message(int i) {
                                .peer = wire_text_of("authority"), .role = 7, .ciphers = 3};
         break;
     case WIRE_WELCOME:
-        m.welcome = (wire_welcome){
-            .run_id = {1}, .nonce = {2}, .proof = {3}, .name = wire_text_of("authority"), .role = 1, .cipher = 2};
+        m.welcome = (wire_welcome){.run_id = {1},
+                                   .nonce = {2},
+                                   .echo = {6},
+                                   .proof = {3},
+                                   .name = wire_text_of("authority"),
+                                   .role = 1,
+                                   .cipher = 2};
         break;
     case WIRE_CONFIRM: m.confirm = (wire_confirm){.proof = {9, 8, 7}}; break;
     case WIRE_HEARTBEAT: m.heartbeat = (wire_heartbeat){12345678901u, -1, INT64_MAX, INT64_MIN}; break;

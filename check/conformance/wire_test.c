@@ -45,6 +45,7 @@ START_TEST(round_trip) {
     case WIRE_WELCOME:
         ck_assert_mem_eq(got.welcome.run_id, want.welcome.run_id, 16);
         ck_assert_mem_eq(got.welcome.nonce, want.welcome.nonce, 32);
+        ck_assert_mem_eq(got.welcome.echo, want.welcome.echo, 32);
         ck_assert_mem_eq(got.welcome.proof, want.welcome.proof, 32);
         expect_text(got.welcome.name, want.welcome.name);
         ck_assert(got.welcome.role == want.welcome.role && got.welcome.cipher == want.welcome.cipher);
