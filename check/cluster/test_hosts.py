@@ -71,8 +71,13 @@ def test_refusals(hosts, config):
         f.write(text.replace('ssh = "c"', 'ssh = "10.77.0.9"'))
     status, _, errors = outcome(hosts, [model, "--cluster", path])
     check(status == 8 and errors, "a host that is not there is named", (status, errors))
+    with open(path, "w") as f:
+        f.write(text.replace("10.77.0.3", "10.77.0.33").replace("threads = 1", "threads = 4096", 1))
+    done = hosts.run("a", ["nima", "cluster", "check", path], capture_output=True, text=True, cwd=hosts.folder)
+    check(done.returncode == 1 and "host c: it cannot listen at 10.77.0.33" in done.stdout and "host a: 4096 workers" in done.stdout,
+          "cluster check says what is wrong where", done.stdout + done.stderr)
     # A host that computes differently, or has another version, as nima-node sees it.
-    join = [f"{hosts.build}/bin/nima-node", "--join", "-"]
+    join = [f"{hosts.build}/bin/nima-node", "--join"]
     version = subprocess.run([f"{hosts.build}/bin/nima", "version"], capture_output=True, text=True).stdout.split()
     first = f"nima-join 1 {version[1]} {version[-1].rstrip(')')}\n"
     for lines, expected in ((first + "probe 123 0\n", "computes differently"), ("nima-join 1 9.9.9 1\n", "9.9.9"), ("GET / HTTP/1.1\n", "no description"),

@@ -7,6 +7,7 @@
 #ifndef NIMA_CLUSTER_H
 #define NIMA_CLUSTER_H
 #include "nima.h"
+#include <stdio.h>
 
 #pragma GCC visibility push(default)
 typedef struct cluster cluster;
@@ -24,6 +25,8 @@ void cluster_status(nima_run *, nima_time *last_event, bool *pending);
 /* Leader: a message from outside; the receiver's dispatcher takes it before the next window. */
 void cluster_post(nima_run *, nima_id to, nima_time at, uint32_t type, uint64_t number, const void *payload, uint32_t bytes);
 nima_err cluster_follow(nima_run *);         /* follower: until the leader ends the run */
+/* Asks each host of a configuration what it has; a table of it, and what is wrong where. How many are wrong; UINT32_MAX: the file is. */
+uint32_t cluster_check(const char *path, FILE *to, char *error, size_t room);
 void cluster_summary(const nima_run *, char *text, size_t room);   /* where the time went */
 #pragma GCC visibility pop
 #endif

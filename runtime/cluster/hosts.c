@@ -120,21 +120,21 @@ static nima_err describe(nima_run *r, const nima_options *o, host_process *p, ch
 }
 
 /* ---- starting ---- */
-static nima_err spawn(cluster *k, host_process *p, int errors_fd, char *error, size_t room) {
+nima_err hosts_spawn(const cluster_config *c, host_process *p, bool here, const char *task, int errors_fd, char *error, size_t room) {
     int in[2], out[2];
     char node[PATH_MAX + 32];
     find_node(node, sizeof node);
     const config_host *h = p->host;
-    char *args[20], *at[] = { node, (char *)(uintptr_t)"--join", (char *)(uintptr_t)"-", NULL };
+    char *args[20], *at[] = { node, (char *)(uintptr_t)task, NULL };
     memcpy(args, at, sizeof at);
-    if (p != k->processes) {
+    if (!here) {
         static const char *const options[] = { "ssh", "-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=2", "-o", "ServerAliveCountMax=2", "-o",
                                                "ConnectTimeout=10", "-o", "ForwardAgent=no", "-o", "ForwardX11=no" };
         int n = 0;
         for (size_t i = 0; i < sizeof options / sizeof *options; i++) args[n++] = (char *)(uintptr_t)options[i];
-        if (*k->config->ssh_config) { args[n++] = (char *)(uintptr_t)"-F"; args[n++] = (char *)(uintptr_t)k->config->ssh_config; }
+        if (*c->ssh_config) { args[n++] = (char *)(uintptr_t)"-F"; args[n++] = (char *)(uintptr_t)c->ssh_config; }
         args[n++] = (char *)(uintptr_t)h->ssh;
-        snprintf(node, sizeof node, "exec %s --join -", h->node);
+        snprintf(node, sizeof node, "exec %s %s", h->node, task);
         args[n++] = node;
         args[n] = NULL;
     }
@@ -145,7 +145,7 @@ static nima_err spawn(cluster *k, host_process *p, int errors_fd, char *error, s
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, in[0], 0);
     posix_spawn_file_actions_adddup2(&actions, out[1], 1);
-    if (p == k->processes) posix_spawn_file_actions_adddup2(&actions, errors_fd, NODE_ERRORS_FD);
+    if (here) posix_spawn_file_actions_adddup2(&actions, errors_fd, NODE_ERRORS_FD);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);    /* Ctrl-C is the leader's to handle */
     const int e = posix_spawnp(&p->pid, args[0], &actions, &attributes, args, environ);
@@ -245,7 +245,7 @@ nima_err hosts_start(nima_run *r, const nima_options *o, char *error, size_t roo
         first += p->count;
         if (i == 0) { p->first++; p->count--; }              /* the first is this process */
         nima_err code = describe(r, o, p, error, room);
-        if (!code) code = spawn(k, p, r->tuning.errors_fd ? r->tuning.errors_fd : 2, error, room);
+        if (!code) code = hosts_spawn(c, p, i == 0, "--join", r->tuning.errors_fd ? r->tuning.errors_fd : 2, error, room);
         if (code) return code;
     }
     const uint64_t begin = cluster_now_us();

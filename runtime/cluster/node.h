@@ -5,6 +5,8 @@
 /* Reads what the host is to do from standard input (hosts.c says how), starts its dispatchers, watches them, and ends them all when one
  * fails, or when its input ends. Leaves nothing behind. */
 int join_main(void);
+/* Reads lines: `ping`, `bind ADDRESS PORT`, `reach ADDRESS PORT`; answers each with one line. */
+int describe_main(void);
 int dispatcher_main(const char *folder, const char *number, const char *parent);
 /* Where a dispatcher writes why it failed; where the watcher on the leader's host writes when the leader cannot; a dispatcher's exit status
  * if a link failed. */

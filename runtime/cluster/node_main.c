@@ -1,5 +1,5 @@
-/* node_main.c: nima-node, the program that runs on each host of a run. `nima-node --join -` watches the host's dispatchers (join_main.c);
- * `nima-node --dispatcher FOLDER NUMBER PARENT` is one, started by it: the folder (mode 0700) holds the run's description, the run's key
+/* node_main.c: nima-node, the program that runs on each host of a run. `nima-node --join` watches the host's dispatchers (join_main.c);
+ * `nima-node --describe` tells what the host has (describe_main.c); `nima-node --dispatcher FOLDER NUMBER PARENT` is one, started by it: the folder (mode 0700) holds the run's description, the run's key
  * and the sockets. A dispatcher ends with the run, or with its parent, whatever becomes of it. */
 #include "cluster/node.h"
 #include "cluster/cluster.h"
@@ -86,7 +86,10 @@ int dispatcher_main(const char *folder, const char *number, const char *parent) 
 
 int main(int argc, char **argv) {
     if (argc == 5 && !strcmp(argv[1], "--dispatcher")) return dispatcher_main(argv[2], argv[3], argv[4]);
-    if (argc == 3 && !strcmp(argv[1], "--join") && !strcmp(argv[2], "-")) return join_main();
-    fprintf(stderr, "nima-node --join -: takes its part in a run, as told on standard input; started by nima, by ssh on other hosts\n");
+    if (argc == 2 && !strcmp(argv[1], "--join")) return join_main();
+    if (argc == 2 && !strcmp(argv[1], "--describe")) return describe_main();
+    fputs("nima-node is started by nima, on other hosts by ssh, and is told what to do on its standard input:\n"
+          "  --join      takes part in a run\n"
+          "  --describe  tells what this host has, for `nima cluster check`\n", stderr);
     return 2;
 }

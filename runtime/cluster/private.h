@@ -68,6 +68,8 @@ uint64_t cluster_now_us(void);
 /* config.c */
 void cluster_config_local(cluster_config *, uint32_t dispatchers, uint32_t threads);   /* this machine alone */
 /* hosts.c: leader */
+/* `task` is --join, or --describe; here: without ssh. */
+nima_err hosts_spawn(const cluster_config *, host_process *, bool here, const char *task, int errors_fd, char *error, size_t room);
 nima_err hosts_start(nima_run *, const nima_options *, char *error, size_t room);
 void hosts_up(cluster *);                    /* all links are up: what the start needed can go */
 bool hosts_read(cluster *, uint32_t wait_ms);               /* true: one has ended, for `cause` */

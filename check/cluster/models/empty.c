@@ -8,7 +8,7 @@ static void hand_update(nima *me, hand *self) {
 }
 NIMA_BEHAVIOR(hand, update)
 static void setup(nima_setup *s) {
-    ;
+    const params *p = params_of(s);
     hand_populate(s, 1, 0);
     nima_shards(s, (uint32_t)p->shards);
     nima_lookahead(s, 1);
