@@ -96,7 +96,7 @@ double theory_field(const theory *t, const nima_behavior *behavior, uint64_t ind
 }
 
 theory theory_run(const char *model, uint64_t seed, const char *const *set) {
-    theory t = theory_open(model, seed, 0, set);
+    theory t = theory_open(model, seed, 1, set);
     theory_to(&t, NIMA_FOREVER);
     theory_finish(&t);
     return t;

@@ -27,7 +27,7 @@ void theory_finish(theory *);
 double theory_result(const theory *, const char *name);      /* of a finished run */
 const nima_behavior *theory_behavior(const theory *, const char *name);
 double theory_field(const theory *, const nima_behavior *, uint64_t index, const char *field);   /* NaN: not alive */
-theory theory_run(const char *model, uint64_t seed, const char *const *set);   /* opened, run to its end, finished */
+theory theory_run(const char *model, uint64_t seed, const char *const *set);   /* to its end, on 1 thread; finished */
 void theory_close(theory *);
 
 void theory_compare(const theory *, const char *what, double value, double expected, double sd);
