@@ -2,6 +2,7 @@
 #ifndef NIMA_PARAMETERS_H
 #define NIMA_PARAMETERS_H
 #include "nima.h"
+#pragma GCC visibility push(default)
 /* Checks the declaration itself (types that can be given on a command line, readable defaults and ranges). */
 nima_err parameters_check(const nima_struct *declared, char *error, size_t room);
 /* Fills `values` (declared->bytes, zeroed by the caller) with defaults, then each "name=value" of `set` (NULL-terminated, may be
@@ -13,4 +14,5 @@ nima_err parameters_set(const nima_struct *declared, const char *const *set, voi
 void parameters_text(const nima_field *, const void *values, char *text, size_t room);
 /* One line of help: "  name=default  (range) unit  help". */
 void parameters_help(const nima_struct *declared, FILE *);
+#pragma GCC visibility pop
 #endif
