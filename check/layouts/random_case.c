@@ -21,7 +21,7 @@ static void draw_weights(random_case *c, nima_rng *r) {
     if (percent(r, 60)) c->weight[ACT_ALARM] += 10;
     if (c->weight[ACT_STOP] > 3) c->weight[ACT_STOP] = 3;
     c->weight[ACT_DRAW] += 1;
-    c->weight[ACT_HALT] = percent(r, 10);
+    c->weight[ACT_HALT] = percent(r, 10) ? 1 + below(r, 6) : 0;
     c->weight[ACT_BREAK] = percent(r, 10);
 }
 

@@ -153,7 +153,7 @@ static void publish(nima *me, common *self) {
 }
 
 static void set_alarm(nima *me, common *self) {
-    const nima_time delay = draw_delay(me, 0);
+    const nima_time delay = draw_delay(me, 0) * (percent(me, 20) ? 30 : 1);   /* some after all else, to be cancelled */
     nima_alarm *slot = memory_of(me, self)->handles + below(me, HANDLES);
     unsigned char bytes[5000];
     *slot = percent(me, 50) ? nudge_alarm(me, delay) : blob_alarm(me, delay, bytes, draw_payload(me, bytes));
