@@ -68,8 +68,8 @@ bool link_is_sealed(const link_end *);
 transport_err link_wait(link_end *, transport_fault *) TRANSPORT_MUST_CHECK;
 
 /* Becomes readable when a frame has come, when there is room again after FULL, or when the link has ended. For poll and
- * epoll; do not read it. An owner's loop: link_receive until EMPTY (which makes it unreadable), then send what was
- * FULL, then sleep. */
+ * epoll; do not read it. An owner's loop: link_receive until EMPTY (which makes it unreadable, but for room after
+ * FULL, which an owner sees even if it came before it slept), send what was FULL, sleep. */
 int link_fd(const link_end *);
 
 /* A message of up to frame_max bytes, written in place: reserve, fill, send. */

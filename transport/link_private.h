@@ -88,6 +88,7 @@ struct link_end {
     _Atomic uint64_t strangers;
     _Atomic uint32_t waiting_frames, waiting_bytes;
     _Atomic int wants_room;                  /* the owner was told FULL */
+    _Atomic int room_came;                   /* it has room now: its next EMPTY leaves the eventfd readable, once */
     _Atomic int is_up;
     _Atomic int signaled;                    /* the eventfd is readable, or about to be */
 

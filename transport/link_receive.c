@@ -152,6 +152,7 @@ transport_err link_next(link_end *l, link_frame *frame, bool until_up, transport
         /* The signal is taken first and the slots looked at after, so none is lost. A signal that is not there yet will
          * come. */
         uint64_t ignored;
+        if (atomic_exchange(&l->room_came, 0)) return TRANSPORT_EMPTY;
         if (!atomic_load(&l->signaled) || read(l->fd, &ignored, sizeof ignored) < 0) return TRANSPORT_EMPTY;
         atomic_store(&l->signaled, 0);
     }

@@ -11,7 +11,10 @@ void link_on_sent(void *arg) {
     atomic_fetch_sub(&l->waiting_frames, 1);
     atomic_fetch_sub(&l->waiting_bytes, slot->bytes);
     atomic_store(&slot->busy, 0);
-    if (atomic_exchange(&l->wants_room, 0)) link_wake(l);
+    if (atomic_exchange(&l->wants_room, 0)) {
+        atomic_store(&l->room_came, 1);
+        link_wake(l);
+    }
 }
 
 /* A slot for a frame of so many bytes; NULL: no room. Callbacks may run late and out of order, so any free slot will
