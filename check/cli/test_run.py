@@ -197,6 +197,11 @@ class Folders(Case):
         for name in ("nima", "host", "started", "ended", "model_hash"):
             self.assertIn(name, r)
 
+    def test_log_level(self):
+        for level, lines in (("error", 0), ("warning", 6), ("debug", 6)):
+            o = self.outcome(TALKER, "--log", level)
+            self.assertEqual((self.folder / o["out"] / "log.txt").read_text().count("warning: said"), lines)
+
     def test_tables(self):
         self.nima("run", TALKER, "--out", "here")
         self.assertEqual((self.folder / "here/model.csv").read_text(),

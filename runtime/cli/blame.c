@@ -1,19 +1,12 @@
 /* blame.c: tells where two histories differ, message by message and field by field, and what is the likely cause. */
 #include "cli/cli.h"
+#include "cli/model.h"
 #include "cli/time_text.h"
 #include "cli/verify.h"
 #include "store/store.h"
 
-static const nima_message *message_of(const nima_model *m, uint32_t type) {
-    for (nima_part *const *p = m->parts; p < m->parts_end; p++) {
-        const nima_message *one = (const nima_message *)(const void *)*p;
-        if (*p && (*p)->kind == NIMA_PART_MESSAGE && one->type == type) return one;
-    }
-    return NULL;
-}
-
 static void print_message(const nima_model *m, const history_record *r) {
-    const nima_message *message = message_of(m, r->type);
+    const nima_message *message = model_message(m, r->type);
     printf("message %s (type %u, sequence %llu) from %s", message ? message->part.name : "?", r->type,
            (unsigned long long)r->sequence, r->sender_name);
 }
@@ -42,7 +35,7 @@ static void print_bytes(const char *label, const history_record *r) {
 }
 
 static bool only_undeclared(const nima_model *m, const history_record *a, const history_record *b) {
-    const nima_message *message = message_of(m, a->type);
+    const nima_message *message = model_message(m, a->type);
     if (!message || !message->field_count) return false;
     for (uint32_t i = 0; i < message->field_count; i++) {
         const nima_field *f = &message->fields[i];
@@ -84,7 +77,7 @@ void blame_place(const nima_model *m, const history_difference *d) {
         return;
     }
     puts(only_undeclared(m, d->a, d->b) ? "; only bytes that belong to no field:" : ":");
-    if (!print_fields(message_of(m, d->a->type), d->a, d->b)) {
+    if (!print_fields(model_message(m, d->a->type), d->a, d->b)) {
         print_bytes("one:  ", d->a);
         print_bytes("other:", d->b);
     }

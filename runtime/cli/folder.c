@@ -2,6 +2,7 @@
 #include "cli/folder.h"
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "cli/model.h"
 #include "cli/time_text.h"
 #include <dirent.h>
 #include <errno.h>
@@ -132,12 +133,9 @@ bool folder_hash_file(const char *path, uint64_t *hash) {
 }
 
 static bool is_file(const nima_model *m, const char *parameter) {
-    for (nima_part *const *p = m->parts; p < m->parts_end; p++) {
-        if (!*p || (*p)->kind != NIMA_PART_PARAMS) continue;
-        const nima_struct *d = (const nima_struct *)(const void *)*p;
-        for (uint32_t i = 0; i < d->field_count; i++)
-            if (d->fields[i].type == NIMA_FILE && !strcmp(d->fields[i].name, parameter)) return true;
-    }
+    const nima_struct *d = model_parameters(m);
+    for (uint32_t i = 0; d && i < d->field_count; i++)
+        if (d->fields[i].type == NIMA_FILE && !strcmp(d->fields[i].name, parameter)) return true;
     return false;
 }
 

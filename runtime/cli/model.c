@@ -101,3 +101,17 @@ const nima_model *model_find(const char *name, bool quiet, char path[PATH_MAX], 
     *code = (int)cli_exit_of(error);
     return NULL;
 }
+
+const nima_struct *model_parameters(const nima_model *m) {
+    for (nima_part *const *p = m->parts; p < m->parts_end; p++)
+        if (*p && (*p)->kind == NIMA_PART_PARAMS) return (const nima_struct *)(const void *)*p;
+    return NULL;
+}
+
+const nima_message *model_message(const nima_model *m, uint32_t type) {
+    for (nima_part *const *p = m->parts; p < m->parts_end; p++) {
+        const nima_message *one = (const nima_message *)(const void *)*p;
+        if (*p && (*p)->kind == NIMA_PART_MESSAGE && one->type == type) return one;
+    }
+    return NULL;
+}

@@ -10,6 +10,10 @@
 const nima_model *model_find(const char *name, bool quiet, char path[PATH_MAX], int *code);
 void model_list(FILE *);                     /* the names that came with this program */
 
+/* What it declares; NULL: nothing, or no such message. */
+const nima_struct *model_parameters(const nima_model *);
+const nima_message *model_message(const nima_model *, uint32_t type);
+
 /* Where a compiler finds nima.h, and a linker libnima.so. */
 void model_include_folder(char folder[PATH_MAX]);
 void model_library_folder(char folder[PATH_MAX]);

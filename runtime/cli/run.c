@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/console.h"
 #include "cli/folder.h"
+#include "cli/model.h"
 #include "cli/report.h"
 #include "cli/time_text.h"
 #include "cli/trace.h"
@@ -100,13 +101,8 @@ static int read_options(int argc, char **argv, run_options *o) {
 static void print_parameters(const request *r) {
     const nima_model *m = r->model;
     printf("%s: %s\n\nparameters, each set by -p name=value:\n", m->name, m->help ? m->help : "");
-    bool any = false;
-    for (nima_part *const *p = m->parts; p < m->parts_end; p++) {
-        if (!*p || (*p)->kind != NIMA_PART_PARAMS) continue;
-        parameters_help((const nima_struct *)(const void *)*p, stdout);
-        any = true;
-    }
-    if (!any) puts("  none");
+    if (model_parameters(m)) parameters_help(model_parameters(m), stdout);
+    else puts("  none");
     printf("\nunit of virtual time: %s, of %g ticks\n`nima help run` lists the options of every run\n", time_unit(m),
            time_ticks_per_unit(m));
 }

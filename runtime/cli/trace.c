@@ -3,6 +3,7 @@
 #include "cli/trace.h"
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "cli/model.h"
 #include "cli/time_text.h"
 #include "store/store.h"
 #include <errno.h>
@@ -19,14 +20,6 @@ struct trace {
     entry *entries; size_t count, room;
     bool no_memory;
 };
-
-static const nima_message *message_of(const nima_model *m, uint32_t type) {
-    for (nima_part *const *p = m->parts; p < m->parts_end; p++) {
-        const nima_message *one = (const nima_message *)(const void *)*p;
-        if (*p && (*p)->kind == NIMA_PART_MESSAGE && one->type == type) return one;
-    }
-    return NULL;
-}
 
 static bool fits(const trace *t, const run_delivery *d, const nima_mail *m) {
     for (size_t i = 0; i < t->word_count; i++) {
@@ -53,7 +46,7 @@ static void write_field(json *j, const nima_field *f, const void *payload) {
 static void write_line(const trace *t, const run_delivery *d, const nima_mail *m, FILE *to) {
     json j = { .to = to };
     char name[160];
-    const nima_message *message = message_of(t->request->model, m->type);
+    const nima_message *message = model_message(t->request->model, m->type);
     json_open(&j, NULL, '{');
     json_int(&j, "time", d->time);
     json_uint(&j, "step", d->step);
