@@ -35,6 +35,8 @@ fi
     echo "deb $mirror $release main"
     [[ ! $security ]] || echo "deb $security $release-security main"
 } >"$root/etc/apt/sources.list"
+printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"      # packages start no service there
+chmod +x "$root/usr/sbin/policy-rc.d"
 cp /etc/resolv.conf /etc/hosts "$root/etc/"
 rm -rf "$root/root/nima"
 git clone -q --no-hardlinks . "$root/root/nima"
