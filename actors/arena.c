@@ -94,6 +94,10 @@ void arena_give_all(shard *h, agent_rest *r) {
     r->blocks = NULL;
 }
 
+void arena_each(const agent_rest *r, void (*each)(void *, size_t, void *), void *arg) {
+    for (block *b = r->blocks; b; b = b->next) each(b + 1, b->bytes, arg);
+}
+
 void arena_free(arena *a, memory *m) {
     for (uint32_t class = 0; class < sizeof a->free / sizeof *a->free; class++)
         for (block *b = ((size_t)1 << class) > PAGE / 4 ? a->free[class] : NULL; b;) {

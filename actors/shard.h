@@ -227,6 +227,7 @@ void *arena_take(context *, size_t bytes);                    /* a block of the 
 void arena_give(shard *, void *);
 void *arena_resize(context *, agent_rest *, void *block, size_t bytes);
 void arena_give_all(shard *, agent_rest *);
+void arena_each(const agent_rest *, void (*each)(void *block, size_t bytes, void *arg), void *arg);
 void arena_free(arena *, memory *);
 
 /* fail.c */

@@ -210,7 +210,8 @@ static nima_err allocate(nima_run *r, char *error, size_t room) {
     k->batches = calloc(k->count, sizeof *k->batches);
     k->sent = calloc(k->count, sizeof *k->sent);
     k->report_counts = calloc(k->count, sizeof *k->report_counts);
-    bool good = k->links && k->peers && k->batches && k->sent && k->report_counts;
+    k->parts = calloc(k->count, sizeof *k->parts);
+    bool good = k->parts && k->links && k->peers && k->batches && k->sent && k->report_counts;
     for (uint32_t d = 0; good && d < k->count; d++) good = d == k->self || !wire_batch_init(&k->batches[d], WIRE_BATCH_BYTES);
     if (!good) snprintf(error, room, "no memory for batches");
     return good ? NIMA_OK : NIMA_E_MEMORY;
@@ -276,9 +277,10 @@ void cluster_close(nima_run *r) {
     if (k->self == 0 && !failed) hosts_end(k, false);
     for (uint32_t d = 0; k->batches && d < k->count; d++) if (k->batches[d].memory) wire_batch_fini(&k->batches[d]);
     for (uint32_t i = 0; i < k->early_count; i++) link_discard(&k->early[i].frame);
+    for (uint32_t d = 0; k->parts && d < k->count; d++) free(k->parts[d].at);
     authority_free(k->authority);
     seal_key_wipe(&k->key);
-    void *arrays[] = { k->early, k->links, k->peers, k->batches, k->sent, k->report_counts, k };
+    void *arrays[] = { k->parts, k->early, k->links, k->peers, k->batches, k->sent, k->report_counts, k };
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     r->cluster = NULL;
 }

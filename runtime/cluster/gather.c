@@ -6,12 +6,13 @@
 #include "cluster/private.h"
 #include <stdlib.h>
 
-enum { PIECE = 256 << 10 };
+enum { PIECE = 256 << 10, PART_MORE = 0x100 };              /* MORE: the rest of this part follows */
 typedef struct { char *at; size_t bytes, room; } buffer;
 typedef struct { nima_time time; nima_id agent; uint32_t step, line, level, bytes; } line_head;
 typedef struct { uint32_t number, slots; uint64_t chains, alive, events, births, deaths;
                  nima_time now, last_event; } shard_head;
-typedef struct { uint32_t slot, bytes; agent head; } agent_head;
+typedef struct { uint32_t slot, bytes, blocks; agent head; } agent_head;
+typedef struct { char *at; uint64_t bytes; } block_head;      /* at: where it was there */
 
 static void add(nima_run *r, buffer *b, const void *from, size_t bytes) {
     if (b->bytes + bytes > b->room) {
@@ -26,8 +27,14 @@ static void add(nima_run *r, buffer *b, const void *from, size_t bytes) {
 }
 
 static void ship(nima_run *r, uint32_t part, uint64_t number, buffer *b) {
-    const wire_message m = { .kind = WIRE_RESULT, .result = { .part = part, .number = number, .blob = { b->at, (uint32_t)b->bytes } } };
-    cluster_send(r, 0, &m);
+    size_t sent = 0;
+    do {
+        const size_t bytes = b->bytes - sent < 2 * PIECE ? b->bytes - sent : 2 * PIECE;
+        const wire_message m = { .kind = WIRE_RESULT, .result = { .part = part | (sent + bytes < b->bytes ? PART_MORE : 0), .number = number,
+                                 .blob = { b->at ? b->at + sent : NULL, (uint32_t)bytes } } };
+        cluster_send(r, 0, &m);
+        sent += bytes;
+    } while (sent < b->bytes && !r->failed);
     b->bytes = 0;
 }
 
@@ -76,6 +83,19 @@ void gather_send_status(nima_run *r) {
     free(b.at);
 }
 
+/* An agent's own memory. */
+typedef struct { nima_run *run; buffer *to; uint32_t count; } block_list;
+static void count_block(void *block, size_t bytes, void *arg) {
+    (void)block; (void)bytes;
+    ((block_list *)arg)->count++;
+}
+static void add_block(void *block, size_t bytes, void *arg) {
+    block_list *l = arg;
+    const block_head head = { block, bytes };
+    add(l->run, l->to, &head, sizeof head);
+    add(l->run, l->to, block, bytes);
+}
+
 void gather_send_all(nima_run *r) {
     const engine *e = &r->engine;
     buffer b = { NULL, 0, 0 };
@@ -93,8 +113,12 @@ void gather_send_all(nima_run *r) {
             const nima_behavior *behavior = e->behaviors[a->sent & 0xFFFF];
             agent_head one = { .slot = slot, .bytes = (uint32_t)behavior->state_bytes };
             memcpy(&one.head, a, sizeof one.head);
+            block_list blocks = { r, &b, 0 };
+            arena_each(&h->rest[slot], count_block, &blocks);
+            one.blocks = blocks.count;
             add(r, &b, &one, sizeof one);
             add(r, &b, agent_state(e, a, behavior), one.bytes);
+            arena_each(&h->rest[slot], add_block, &blocks);
             if (b.bytes > PIECE) ship(r, PART_AGENTS, s, &b);
         }
         if (b.bytes) ship(r, PART_AGENTS, s, &b);
@@ -144,7 +168,10 @@ static void take_shard(nima_run *r, const wire_result *m) {
     if (m->number >= e->shards || m->blob.bytes != sizeof head + tallies + levels) { cluster_fail(r, "no shard"); return; }
     memcpy(&head, m->blob.at, sizeof head);
     shard *h = &r->shards[m->number];
-    for (uint32_t slot = 0; slot < h->slots; slot++) shard_agent(h, e, slot)->flags = 0;   /* of an earlier copy */
+    for (uint32_t slot = 0; slot < h->slots; slot++) {       /* of an earlier copy */
+        shard_agent(h, e, slot)->flags = 0;
+        arena_give_all(h, &h->rest[slot]);
+    }
     arena_free(&h->arena, &r->engine.memory);
     h->arena = (arena){ .at = NULL };
     h->slots = head.slots;
@@ -159,11 +186,49 @@ static void take_shard(nima_run *r, const wire_result *m) {
     memcpy(h->levels, (const char *)m->blob.at + sizeof head + tallies, levels);
 }
 
+/* Pointers into an agent's own memory point to the copy from now on. A word is taken for such a pointer if it points into one of the
+ * blocks: no other value comes near those addresses. */
+static void point_to_copies(void *words, size_t bytes, const block_head *was, char *const *is, uint32_t count) {
+    for (size_t at = 0; at + sizeof(char *) <= bytes; at += sizeof(char *)) {
+        char *p;
+        memcpy(&p, (char *)words + at, sizeof p);
+        for (uint32_t i = 0; i < count; i++) {
+            if (p < was[i].at || p > was[i].at + was[i].bytes) continue;
+            p = is[i] + (p - was[i].at);
+            memcpy((char *)words + at, &p, sizeof p);
+            break;
+        }
+    }
+}
+
+/* The agent's blocks, behind its state in the message. NULL: they are none. */
+static const char *take_blocks(nima_run *r, shard *h, const agent_head *one, void *state, const char *at, const char *end) {
+    context *c = &r->contexts[0];
+    block_head *was = calloc(one->blocks, sizeof *was);
+    char **is = calloc(one->blocks, sizeof *is);
+    c->shard = h;
+    bool good = was && is;
+    for (uint32_t i = 0; good && i < one->blocks; i++) {
+        good = (size_t)(end - at) >= sizeof *was;
+        if (good) memcpy(&was[i], at, sizeof *was);
+        at += sizeof *was;
+        good = good && was[i].bytes <= (size_t)(end - at) && was[i].bytes > 0 && (is[i] = arena_resize(c, &h->rest[one->slot], NULL, was[i].bytes)) != NULL;
+        if (!good) break;
+        memcpy(is[i], at, was[i].bytes);
+        at += was[i].bytes;
+    }
+    if (good) point_to_copies(state, one->bytes, was, is, one->blocks);
+    for (uint32_t i = 0; good && i < one->blocks; i++) point_to_copies(is[i], was[i].bytes, was, is, one->blocks);
+    free(was);
+    free(is);
+    return good ? at : NULL;
+}
+
 static void take_agents(nima_run *r, const wire_result *m) {
     const engine *e = &r->engine;
     const char *at = m->blob.at, *end = at + m->blob.bytes;
     shard *h = m->number < e->shards ? &r->shards[m->number] : NULL;
-    for (agent_head one; (size_t)(end - at) >= sizeof one; at += one.bytes) {
+    for (agent_head one; (size_t)(end - at) >= sizeof one;) {
         memcpy(&one, at, sizeof one);
         at += sizeof one;
         const uint32_t behavior = one.head.sent & 0xFFFF;
@@ -178,6 +243,8 @@ static void take_agents(nima_run *r, const wire_result *m) {
             memcpy(a->state, &state, sizeof state);
         }
         memcpy(state, at, one.bytes);
+        at += one.bytes;
+        if (one.blocks && !(at = take_blocks(r, h, &one, state, at, end))) { cluster_fail(r, "an agent's memory is cut short"); return; }
     }
 }
 
@@ -193,9 +260,27 @@ static void take_counts(nima_run *r, const wire_result *m) {
     }
 }
 
-void gather_take(nima_run *r, uint32_t from, const wire_result *m) {
+/* Puts parts together that were too long for one message. false: there is more to come. */
+static bool whole(nima_run *r, uint32_t from, wire_result *m) {
+    part_so_far *p = &r->cluster->parts[from];
+    const bool more = m->part & PART_MORE;
+    m->part &= ~(uint32_t)PART_MORE;
+    if (!more && !p->bytes) return true;
+    char *grown = realloc(p->at, p->bytes + m->blob.bytes);
+    if (!grown || p->bytes + m->blob.bytes > UINT32_MAX) { cluster_fail(r, "no memory for an agent of %s", r->cluster->peers[from].name); return false; }
+    memcpy(grown + p->bytes, m->blob.at, m->blob.bytes);
+    p->at = grown;
+    p->bytes += m->blob.bytes;
+    if (more) return false;
+    m->blob = (wire_blob){ p->at, (uint32_t)p->bytes };
+    p->bytes = 0;                            /* its memory serves the next one */
+    return true;
+}
+
+void gather_take(nima_run *r, uint32_t from, const wire_result *piece) {
     cluster *k = r->cluster;
-    (void)from;
+    wire_result it = *piece, *m = &it;
+    if (!whole(r, from, m)) return;
     struct { nima_time last; int64_t pending; } status;
     switch (m->part) {
     case PART_SUMS: take_sums(r, m); return;

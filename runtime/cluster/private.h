@@ -23,6 +23,7 @@ enum { URL_MAX = 200, CAUSE_MAX = 600 };
 typedef struct { uint32_t from; link_frame frame; } early_batch;
 typedef struct { char name[WIRE_NAME_MAX + 1], url[URL_MAX]; } peer_place;    /* of a dispatcher, and of the link to it */
 
+typedef struct { char *at; size_t bytes; } part_so_far;
 typedef struct {                             /* leader: the process that watches a host's dispatchers, `nima-node --join` */
     const config_host *host;
     uint32_t first, count;                   /* the dispatchers it starts */
@@ -50,6 +51,7 @@ struct cluster {
     uint32_t operation;
     uint64_t exchange_us, events;            /* events: of this dispatcher, until the last report */
     host_process *processes; uint32_t process_count;         /* leader */
+    part_so_far *parts;                      /* leader: of a RESULT, from each */
     char cause[CAUSE_MAX];                   /* why one of them has ended, "" as long as none has */
     char folder[PATH_MAX / 2];               /* of this host's sockets; gone once all links are up */
     uint8_t run_id[16];
