@@ -10,9 +10,11 @@ shift || true
 chosen=" $* "
 copy=$folder/source build=$folder/build number=0
 
-rm -rf "$copy"
-mkdir -p "$copy"
-git ls-files -z -co --exclude-standard | tar c --null -T - | tar x -m -C "$copy"
+while IFS= read -r -d '' file; do            # only what changed, so that an old build serves again
+    [[ -e $file ]] || continue
+    mkdir -p "$copy/${file%/*}"
+    cmp -s "$file" "$copy/$file" || cp "$file" "$copy/$file"
+done < <(git ls-files -z -co --exclude-standard)
 [[ -e $build/build.ninja ]] || cmake -S "$copy" -B "$build" -G Ninja -DNIMA_TESTS=ON >/dev/null
 nice ninja -C "$build" >"$folder/build.log" 2>&1 || { tail "$folder/build.log"; exit 1; }
 
