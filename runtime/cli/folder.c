@@ -175,6 +175,7 @@ bool folder_record(const run_record *r) {
     json_open(&j, NULL, '{');
     json_text(&j, "nima", NIMA_VERSION);
     json_int(&j, "abi", NIMA_ABI);
+    json_text(&j, "compiler", __VERSION__);
     json_text(&j, "model", r->request->model->name);
     json_text(&j, "model_file", r->request->path);
     if (folder_hash_file(r->request->path, &hash)) json_hex(&j, "model_hash", hash);
