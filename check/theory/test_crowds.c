@@ -105,7 +105,8 @@ START_TEST(gambler) {
     theory t = theory_run("gambler", 1, NULL);
     ck_assert_double_eq(theory_result(&t, "ended"), 20000);
     theory_compare(&t, "won", theory_result(&t, "won"), 0.3, sqrt(0.3 * 0.7 / 20000));
-    theory_compare(&t, "duration", theory_result(&t, "duration"), 3 * 7, theory_result(&t, "duration_sd") / sqrt(20000));
+    theory_compare(&t, "duration", theory_result(&t, "duration"), 3 * 7,
+                   theory_result(&t, "duration_sd") / sqrt(20000));
     theory_close(&t);
 }
 END_TEST

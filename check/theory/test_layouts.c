@@ -1,7 +1,8 @@
 /* Every example: the same history on 1, 2, 4 and 7 threads, and in two legs; no mail goes unread. */
 #include "theory.h"
 
-static nima_summary history(const char *model, const char *const *set, unsigned threads, nima_time leg, nima_time until) {
+static nima_summary history(const char *model, const char *const *set, unsigned threads, nima_time leg,
+                            nima_time until) {
     theory t = theory_open(model, 42, threads, set);
     if (leg > 0) theory_to(&t, leg);
     theory_to(&t, until);
@@ -19,8 +20,8 @@ static void same(const char *model, nima_time leg, nima_time until, const char *
     for (unsigned layout = 0; layout < 4; layout++) {
         unsigned threads = (unsigned[]){ 2, 4, 7, 2 }[layout];
         nima_summary other = history(model, set, threads, layout == 3 ? leg : 0, until);
-        ck_assert_msg(other.fingerprint == one.fingerprint && other.events == one.events, "%s on %u threads%s: %llu events, "
-                      "fingerprint %016llx; on one %llu, %016llx", model, threads, layout == 3 ? " in two legs" : "",
+        ck_assert_msg(other.fingerprint == one.fingerprint && other.events == one.events,
+                      "%s on %u threads%s: %llu events, fingerprint %016llx; on one %llu, %016llx", model, threads, layout == 3 ? " in two legs" : "",
                       (unsigned long long)other.events, (unsigned long long)other.fingerprint,
                       (unsigned long long)one.events, (unsigned long long)one.fingerprint);
     }

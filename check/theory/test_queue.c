@@ -92,8 +92,8 @@ END_TEST
 /* One machine, rarely a part: 5 s on each of two belts, 10 s of work, half a repair of 20 s while it waits, and during
  * the work one failure in 20 s on average, each of which makes it longer by a repair. 1,000 lines, 28 parts each. */
 START_TEST(repairs_take_time) {
-    theory t = theory_run("conveyor", 2, SET("lines=1000", "machines=1", "arrival=1000000", "failure=20000", "repair=20000",
-                                             "warmup=0"));
+    theory t = theory_run("conveyor", 2, SET("lines=1000", "machines=1", "arrival=1000000", "failure=20000",
+                                             "repair=20000", "warmup=0"));
     ck_assert_double_eq(theory_result(&t, "made"), 28000);
     theory_compare(&t, "time of a part", theory_result(&t, "on_the_line") * 28800 / 28000, 5 + 10 + 5 + 10 + 10,
                    30 / sqrt(28000));

@@ -1,4 +1,4 @@
-/* The random walk: its sequential order gives the original's walks exactly, its actors agree with it in distribution. */
+/* The random walk: in turn it gives the original's walks exactly, and its actors agree with it in distribution. */
 #include "../../examples/randomwalk/sequential.h"
 #include "theory.h"
 
@@ -35,11 +35,11 @@ START_TEST(oracle) {
         const row *r = &table[i];
         theory t = walk_run(r, "order=sequential", r->seed);
         const struct { const char *name; uint64_t expected; } results[] = {
-            { "steps_total", r->steps }, { "black", r->black }, { "boundary", r->boundary }, { "neighbor", r->neighbor },
-            { "touched", r->touched }, { "max", r->max } };
+            { "steps_total", r->steps }, { "black", r->black }, { "boundary", r->boundary },
+            { "neighbor", r->neighbor }, { "touched", r->touched }, { "max", r->max } };
         for (size_t k = 0; k < sizeof results / sizeof *results; k++)
-            ck_assert_msg(theory_result(&t, results[k].name) == (double)results[k].expected, "row %d: %s is %g, not %llu", i,
-                          results[k].name, theory_result(&t, results[k].name), (unsigned long long)results[k].expected);
+            ck_assert_msg(theory_result(&t, results[k].name) == (double)results[k].expected,
+                          "row %d: %s is %g, not %llu", i, results[k].name, theory_result(&t, results[k].name), (unsigned long long)results[k].expected);
         theory_close(&t);
     }
 }
@@ -81,7 +81,7 @@ START_TEST(first_walkers) {
 }
 END_TEST
 
-START_TEST(twister_of_mt19937) {             /* published outputs 1 and 10,000 of the generator seeded by Knuth's 5489 */
+START_TEST(twister_of_mt19937) {             /* published outputs 1 and 10,000 of the generator seeded with 5489 */
     twister t = { .next = TWISTER_WORDS };
     t.state[0] = 5489;
     for (uint32_t i = 1; i < TWISTER_WORDS; i++) t.state[i] = 1812433253 * (t.state[i - 1] ^ t.state[i - 1] >> 30) + i;
@@ -101,8 +101,8 @@ static outcome walk_outcome(const row *r, const char *order, uint64_t seed) {
     return o;
 }
 
-/* The actors' rules on bare arrays: in a round all step, and see what was black before it. Coordinates may leave a torus
- * and come back: rows and columns are taken modulo the size. */
+/* The actors' rules on bare arrays: in a round all step, and see what was black before it. Coordinates may leave a
+ * torus and come back: rows and columns are taken modulo the size. */
 static outcome bare_outcome(const row *r, uint64_t seed) {
     unsigned n = r->size, row[1000], column[1000];
     bool black[60][60] = { { false } }, fresh[60][60] = { { false } }, ended[1000] = { false };
@@ -160,8 +160,8 @@ static void agree(const row *r, const char *order) {
     for (int k = 0; k < 2; k++) {
         double variance = squares[0][k] - sums[0][k] * sums[0][k] + squares[1][k] - sums[1][k] * sums[1][k];
         double sd = sqrt(variance / (SEEDS - 1));
-        ck_assert_msg(fabs(sums[0][k] - sums[1][k]) <= 4 * sd, "mean %s over seeds 1 to %d: %g, of the other %g, sd of the "
-                      "difference %g", k ? "steps" : "black", SEEDS, sums[0][k], sums[1][k], sd);
+        ck_assert_msg(fabs(sums[0][k] - sums[1][k]) <= 4 * sd, "mean %s over seeds 1 to %d: %g, of the other %g, "
+                      "sd of the difference %g", k ? "steps" : "black", SEEDS, sums[0][k], sums[1][k], sd);
     }
 }
 

@@ -105,6 +105,6 @@ theory theory_run(const char *model, uint64_t seed, const char *const *set) {
 void theory_close(theory *t) { nima_close(t->run); }
 
 void theory_compare(const theory *t, const char *what, double value, double expected, double sd) {
-    ck_assert_msg(fabs(value - expected) <= 4 * sd, "%s, seed %llu: %s is %.9g, in theory %.9g +- 4 x %.3g", t->model->name,
-                  (unsigned long long)t->seed, what, value, expected, sd);
+    ck_assert_msg(fabs(value - expected) <= 4 * sd, "%s, seed %llu: %s is %.9g, in theory %.9g +- 4 x %.3g",
+                  t->model->name, (unsigned long long)t->seed, what, value, expected, sd);
 }

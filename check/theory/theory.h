@@ -21,7 +21,8 @@ int theory_main(const situation *all, size_t count, const char *only);   /* of o
 typedef struct { const nima_model *model; nima_run *run; uint64_t seed; } theory;
 #define SET(...) ((const char *const[]){ __VA_ARGS__, NULL })    /* "name=value", ... */
 
-theory theory_open(const char *model, uint64_t seed, unsigned threads, const char *const *set);   /* 0: default threads */
+/* threads 0: one per core */
+theory theory_open(const char *model, uint64_t seed, unsigned threads, const char *const *set);
 nima_summary theory_to(theory *, nima_time until);           /* runs on; how it stands then */
 void theory_finish(theory *);
 double theory_result(const theory *, const char *name);      /* of a finished run */

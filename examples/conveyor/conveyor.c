@@ -1,5 +1,5 @@
-/* Production lines: parts ride on belts from machine to machine. Machines break down and are repaired, and go to standby
- * when they have nothing to do. A line is a shard, and the belt the lookahead. */
+/* Production lines: parts ride on belts from machine to machine. Machines break down and are repaired, and go to
+ * standby when they have nothing to do. A line is a shard, and the belt the lookahead. */
 #include "nima.h"
 
 NIMA_PARAMS(
@@ -27,8 +27,8 @@ NIMA_TALLY(standby, "")
 
 NIMA_STATE(feeder, (int64_t, parts))
 static void feeder_update(nima *me, feeder *self) {
-    for (; nima_next(me); self->parts++)
-        part_send(me, nima_at(world_of(me)->machines, nima_index(me) * (uint64_t)params_of(me)->machines), params_of(me)->belt);
+    uint64_t first = nima_index(me) * (uint64_t)params_of(me)->machines;
+    for (; nima_next(me); self->parts++) part_send(me, nima_at(world_of(me)->machines, first), params_of(me)->belt);
     nima_level(me, on_the_line, (double)self->parts);
     feed_alarm(me, params_of(me)->arrival);
 }

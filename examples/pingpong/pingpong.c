@@ -10,7 +10,7 @@ NIMA_WORLD((bool, scatter), (uint64_t, tokens), (uint64_t, batch), (nima_pop, pl
            (nima_pop, senders))
 NIMA_MESSAGE(1, token, (uint64_t, left))                         /* how often it is still to be sent */
 
-static uint64_t share(const nima *me, uint64_t part, uint64_t parts) {   /* of all messages, in parts as equal as can be */
+static uint64_t share(const nima *me, uint64_t part, uint64_t parts) {   /* of all messages, in equal parts */
     uint64_t all = (uint64_t)params_of(me)->messages;
     return all / parts + (part < all % parts);
 }

@@ -9,7 +9,7 @@ NIMA_PARAMS(
     (int64_t, size, 160, "3..4096", "pixel", "side of the grid"),
     (int64_t, walkers, 6000, "1..", "", "walkers, at most 0.6 of the pixels"),
     (int64_t, neighborhood, 4, "4..8", "", "4 or 8 neighbors, to go to and to look at"),
-    (nima_text, boundary, "wrap", "terminate|wrap", "", "a step off the grid ends the walk, or leads to the other side"),
+    (nima_text, boundary, "wrap", "terminate|wrap", "", "a step off the grid ends the walk, or comes in opposite"),
     (int64_t, max_steps, 10000, "1..1000000000", "", "steps of a walker at most"),
     (nima_text, order, "actors", "actors|sequential", "", "all at once, or in turn by a Mersenne twister"))
 NIMA_WORLD((nima_gset *, black), (int32_t, size), (uint32_t, neighborhood), (bool, wraps), (uint32_t, seed))

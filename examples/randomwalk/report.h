@@ -7,7 +7,7 @@
 #include "walk.h"
 
 typedef struct { uint32_t *steps; uint64_t walkers, total, ends[5]; } report;
-typedef struct { uint32_t size, blacks; nima_time *black_from, *times; } report_grid;   /* by pixel; of the black, in order */
+typedef struct { uint32_t size, blacks; nima_time *black_from, *times; } report_grid;   /* by pixel; sorted */
 
 static inline void *report_memory(size_t count, size_t bytes) {
     void *memory = calloc(count + 1, bytes);
@@ -100,9 +100,10 @@ static inline void report_finish(report *r, nima_view *v, const nima_gset *black
     report_terminal(&g);
     printf("black    %u of %llu pixels, %.2f %%\n", g.blacks, (unsigned long long)size * size,
            100.0 * g.blacks / ((double)size * size));
-    printf("walkers  %llu, completed %llu: %llu beside a black pixel, %llu on one, %llu at the boundary, %llu out of steps\n",
-           (unsigned long long)r->walkers, (unsigned long long)completed, (unsigned long long)r->ends[NEIGHBOR],
-           (unsigned long long)r->ends[TOUCHED], (unsigned long long)r->ends[BOUNDARY], (unsigned long long)r->ends[MAX]);
+    printf("walkers  %llu, completed %llu: %llu beside a black pixel, %llu on one, %llu at the boundary, "
+           "%llu out of steps\n", (unsigned long long)r->walkers, (unsigned long long)completed,
+           (unsigned long long)r->ends[NEIGHBOR], (unsigned long long)r->ends[TOUCHED],
+           (unsigned long long)r->ends[BOUNDARY], (unsigned long long)r->ends[MAX]);
     printf("steps    %llu in all, mean %.1f; least %u, quartiles %.1f %.1f %.1f, most %u\n",
            (unsigned long long)r->total, (double)r->total / (double)r->walkers, r->steps[0], report_quantile(r, 0.25),
            report_quantile(r, 0.5), report_quantile(r, 0.75), r->steps[r->walkers - 1]);

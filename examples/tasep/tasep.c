@@ -47,7 +47,7 @@ static void setup(nima_setup *s) {
     int64_t sites = params_of(s)->sites, particles = params_of(s)->particles, placed = 0;
     int64_t *gaps = (int64_t *)nima_shared(s, (size_t)particles * sizeof *gaps);
     nima_rng random = nima_setup_stream(s, "places");
-    for (int64_t site = 0; site < sites; site++)                 /* each choice of sites is as likely: the steady state */
+    for (int64_t site = 0; site < sites; site++)             /* each choice of sites is as likely: the steady state */
         if (nima_below(&random, (uint64_t)(sites - site)) < (uint64_t)(particles - placed)) placed++;
         else gaps[(placed + particles - 1) % particles]++;       /* a free site ahead of the last one placed */
     setup_world(s)->gaps = gaps;

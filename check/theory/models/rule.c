@@ -1,4 +1,4 @@
-/* Elementary cellular automata from one cell: one that is alive tells itself and its neighbors; one not told is dead. */
+/* Elementary cellular automata from one cell: one alive tells itself and its neighbors; one not told is dead. */
 #include "nima.h"
 
 NIMA_PARAMS(
