@@ -400,12 +400,14 @@ void run_progress_read(const nima_run *r, run_progress *p) {
                          .until = atomic_load_explicit(&r->shown_until, memory_order_relaxed),
                          .events = atomic_load_explicit(&r->shown_events, memory_order_relaxed),
                          .windows = atomic_load_explicit(&r->shown_windows, memory_order_relaxed),
+                         .inline_windows = atomic_load_explicit(&r->shown_inline, memory_order_relaxed),
                          .wall_s = atomic_load_explicit(&r->shown_wall, memory_order_relaxed),
                          .running = atomic_load_explicit(&r->shown_running, memory_order_relaxed) };
 }
 const nima_model *run_model(const nima_run *r) { return r->model; }
 double run_ticks_per_unit(const nima_run *r) { return r->engine.ticks_per_unit; }
 const char *run_unit(const nima_run *r) { return r->model->unit ? r->model->unit : "s"; }
+unsigned run_threads(const nima_run *r) { return r->threads; }
 nima_time run_default_until(const nima_run *r) { return r->default_until; }
 nima_time run_lookahead(const nima_run *r) { return r->engine.lookahead; }
 

@@ -43,13 +43,14 @@ nima_err run_open(nima_run **, const nima_model *, const nima_options *, const r
 typedef enum { RUN_GO, RUN_PAUSE, RUN_STOP } run_wish;       /* RUN_STOP: end cleanly at the next window, NIMA_E_HALTED */
 void run_request(nima_run *, run_wish);
 
-typedef struct { nima_time time, until; uint64_t events, windows; double wall_s; bool running; } run_progress;
+typedef struct { nima_time time, until; uint64_t events, windows, inline_windows; double wall_s; bool running; } run_progress;
 void run_progress_read(const nima_run *, run_progress *);
 
 /* What the run was given and what it found. */
 const nima_model *run_model(const nima_run *);
 double run_ticks_per_unit(const nima_run *);
 const char *run_unit(const nima_run *);
+unsigned run_threads(const nima_run *);                      /* workers of this process */
 nima_time run_default_until(const nima_run *);               /* NIMA_FOREVER: the model names none */
 nima_time run_lookahead(const nima_run *);
 size_t run_param_text(const nima_run *, size_t i, const char **name, char *text, size_t room);   /* fields left from i; 0: none */

@@ -49,7 +49,7 @@ struct nima_run {
     nima_time now, last_event, asked, reached, frontier;   /* asked for and reached by the furthest leg; frontier: least time of a post */
     bool exhausted;                          /* nothing is pending */
     uint64_t posted, windows, inline_windows; double window_us;
-    bool step_mode, finished, parallel, guarded;
+    bool step_mode, stepped, finished, parallel, guarded;
     double wall_s; uint64_t wall_from; nima_time pace_from; double pace_wall;
     /* samples */
     nima_time next_sample; double *rows; uint64_t row_ring, row_count; uint64_t rows_chain;
@@ -62,7 +62,7 @@ struct nima_run {
     pthread_mutex_t deliver_lock;
     /* from other threads and signal handlers; relaxed, but for `wish`, on which a paused run sleeps */
     _Atomic uint32_t wish;
-    _Atomic int64_t shown_time, shown_until; _Atomic uint64_t shown_events, shown_windows; _Atomic bool shown_running;
+    _Atomic int64_t shown_time, shown_until; _Atomic uint64_t shown_events, shown_windows, shown_inline; _Atomic bool shown_running;
     _Atomic double shown_wall;
 };
 
@@ -80,6 +80,7 @@ void window_follow(nima_run *, nima_time from, uint32_t from_step, nima_time unt
 chunk_list *window_list(const nima_run *, unsigned parity, unsigned worker, bool later);
 bool window_pending(nima_run *);             /* of this process's shards; likewise: */
 nima_time window_last_event(const nima_run *);
+bool window_more_steps(const nima_run *);                     /* whether the time of the last single step has another */
 void window_publish(nima_run *);                             /* for run_progress_read */
 /* worker/failure.c */
 void failure_guard(bool on);                                 /* signal handlers, once a process */

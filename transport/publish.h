@@ -51,6 +51,7 @@ void publish_bool(publish_map *, const char *name, bool);
 void publish_text(publish_map *, const char *name, const char *text);
 void publish_bin(publish_map *, const char *name, const void *, size_t bytes);
 void publish_doubles(publish_map *, const char *name, const double *, size_t count);
+void publish_inner(publish_map *, const char *name, publish_map *inner);     /* a map within; clears `inner` */
 
 typedef enum { PUBLISH_STREAM, PUBLISH_KEEP } publish_keep;  /* KEEP: remembered for those who connect later */
 

@@ -78,6 +78,11 @@ void publish_doubles(publish_map *m, const char *name, const double *values, siz
     msgpack_pack_array(&p, count);
     for (size_t i = 0; i < count; i++) msgpack_pack_double(&p, values[i]);
 }
+void publish_inner(publish_map *m, const char *name, publish_map *inner) {
+    begin(m, name);
+    if (!publish_map_finish(inner) || append(m, (const char *)inner->data, inner->used)) m->failed = true;
+    publish_map_clear(inner);
+}
 
 bool publish_map_finish(publish_map *m) {
     if (m->failed || (m->room < m->used && (append(m, "", 0) != 0))) return false;

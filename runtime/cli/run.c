@@ -8,6 +8,7 @@
 #include "cli/time_text.h"
 #include "cli/trace.h"
 #include "cluster/config.h"
+#include "monitor/feed.h"
 #include "parameters.h"
 #include <errno.h>
 #include <math.h>
@@ -17,17 +18,20 @@
 #include <unistd.h>
 
 enum { RUN_OUT = REQUEST_OWN, RUN_SPEED, RUN_LOG, RUN_FINGERPRINT, RUN_JSON, RUN_TRACE, RUN_BREAK, RUN_DISPATCHERS,
-       RUN_CLUSTER, RUN_HELP };
+       RUN_CLUSTER, RUN_PUBLISH, RUN_HELP };
+enum { PUBLISH_AT_MOST = 16 };
 static const struct option long_options[] = { REQUEST_LONG, { "out", required_argument, NULL, RUN_OUT },
     { "speed", required_argument, NULL, RUN_SPEED }, { "log", required_argument, NULL, RUN_LOG },
     { "fingerprint", no_argument, NULL, RUN_FINGERPRINT }, { "json", no_argument, NULL, RUN_JSON },
     { "trace", required_argument, NULL, RUN_TRACE }, { "break", required_argument, NULL, RUN_BREAK },
     { "dispatchers", required_argument, NULL, RUN_DISPATCHERS }, { "cluster", required_argument, NULL, RUN_CLUSTER },
+    { "publish", required_argument, NULL, RUN_PUBLISH },
     { "help", no_argument, NULL, RUN_HELP }, { NULL, 0, NULL, 0 } };
 
 typedef struct {
     request request;
     const char *out, *trace, *break_at, *cluster_file;
+    const char *publish[PUBLISH_AT_MOST]; unsigned publish_count;
     bool fingerprint, json, help;
     cluster_config cluster;
     char command[8192];
@@ -55,6 +59,14 @@ static int dispatchers_option(request *r, const char *value) {
     return EXIT_GOOD;
 }
 
+static int publish_option(run_options *o, const char *value) {
+    if (!feed_is_address(value))
+        return cli_usage("run", "--publish %s: expected tcp://HOST:PORT, ipc:///PATH or ws://HOST:PORT/PATH", value);
+    if (o->publish_count == PUBLISH_AT_MOST) return cli_usage("run", "--publish: at most %d times", PUBLISH_AT_MOST);
+    o->publish[o->publish_count++] = value;
+    return EXIT_GOOD;
+}
+
 static int use_cluster(run_options *o) {
     char error[1000];
     if (cluster_config_read(&o->cluster, o->cluster_file, error, sizeof error))
@@ -78,6 +90,7 @@ static int read_options(int argc, char **argv, run_options *o) {
         case RUN_TRACE: o->trace = optarg; code = EXIT_GOOD; break;
         case RUN_BREAK: o->break_at = optarg; code = EXIT_GOOD; break;
         case RUN_DISPATCHERS: code = dispatchers_option(r, optarg); break;
+        case RUN_PUBLISH: code = publish_option(o, optarg); break;
         case RUN_HELP: o->help = true; code = EXIT_GOOD; break;
         case RUN_CLUSTER: o->cluster_file = optarg; code = EXIT_GOOD; break;
         default: if (code < 0) return cli_bad_option("run", argv, option);
@@ -159,12 +172,28 @@ static nima_err drive(run_options *o, run_record *record, console *c, trace *t) 
     return error;
 }
 
+/* ---- those who watch ---- */
+static feed *feed_for(run_options *o, int *code) {
+    char error[400];
+    if (!o->publish_count) return NULL;
+    feed *f = feed_open(o->publish, o->publish_count, &o->request.tuning, error, sizeof error);
+    if (!f) { cli_say("%s", error); *code = EXIT_SYSTEM; }
+    return f;
+}
+
+static void feed_outcome_of(feed *f, const run_record *r) {
+    const feed_outcome outcome = { .status = folder_status(r), .message = r->message, .exit = r->exit,
+                                   .fingerprint = !r->request->options.no_fingerprint, .summary = r->summary };
+    feed_end(f, &outcome);
+}
+
 static int run_once(run_options *o) {
     request *r = &o->request;
     char folder[PATH_MAX], message[2000] = "";
     bool made;
     nima_run *run = NULL;
     trace *t = NULL;
+    feed *f = NULL;
     FILE *out = stdout;
     int code = folder_claim(o->out, r->model->name, r->options.seed, folder, &made);
     if (code) return code;
@@ -172,6 +201,8 @@ static int run_once(run_options *o) {
     if (o->trace && !(t = trace_begin(o->trace, r, &code))) goto refused;
     if (o->break_at && (code = break_begin(o->break_at, r)) != EXIT_GOOD) goto refused;
     warn_of_crowding(r);
+    f = feed_for(o, &code);
+    if (code) goto refused;
     console *c = console_start();
     if (c) r->tuning.errors_fd = console_errors(c);
     code = request_open(r, &run);
@@ -188,8 +219,12 @@ static int run_once(run_options *o) {
         record.until = r->until == NIMA_FOREVER ? run_default_until(run) : r->until;
         if (!folder_record(&record)) code = EXIT_SYSTEM;
     }
+    feed_given given = { .folder = folder, .seed = r->options.seed,
+                         .dispatchers = r->tuning.dispatchers ? r->tuning.dispatchers : 1 };
+    if (!code && f && !feed_begin(f, run, &given)) { cli_say("no thread to publish with"); code = EXIT_SYSTEM; }
     if (code) {
         if (c) console_stop(c, &out);
+        if (f) feed_end(f, NULL);
         if (run) nima_close(run);
         goto refused;
     }
@@ -198,6 +233,7 @@ static int run_once(run_options *o) {
     if (record.error && record.error != NIMA_E_HALTED) snprintf(message, sizeof message, "%s", nima_error_detail(run));
     if (nima_look(run, &record.summary)) {}  /* the error is known already */
     run_counters_read(run, &record.counters);
+    if (f) feed_outcome_of(f, &record);
     if (c) console_stop(c, &out);
     const bool recorded = folder_record(&record);
     code = record.exit ? record.exit : recorded ? EXIT_GOOD : EXIT_SYSTEM;

@@ -104,12 +104,26 @@ static void window(nima_run *r) {
     failure_collect(r);
 }
 
+/* What a single step did: nothing, if there was only what does not count: alarms cancelled or orphaned, sweeps of nobody. */
+static nima_time step_begins(nima_run *r) {
+    const nima_time last = window_last_event(r);
+    for (uint32_t s = r->own_from; s < r->own_to; s++) r->shards[s].last_event = -1;
+    return last;
+}
+
+static void step_ends(nima_run *r, nima_time last) {
+    r->stepped = window_last_event(r) >= 0;
+    if (r->own_to > r->own_from && r->shards[r->own_from].last_event < last) r->shards[r->own_from].last_event = last;
+}
+
 void window_follow(nima_run *r, nima_time from, uint32_t from_step, nima_time until, bool one_step) {
     r->net = from;
     r->net_step = from_step;
     r->until = until;
     r->step_mode = one_step;
+    const nima_time last = one_step ? step_begins(r) : -1;
     own_window(r);
+    if (one_step) step_ends(r, last);
 }
 
 /* ---- pacing, pausing, stopping ---- */
@@ -162,6 +176,7 @@ void window_publish(nima_run *r) {
     atomic_store_explicit(&r->shown_time, r->from, memory_order_relaxed);
     atomic_store_explicit(&r->shown_events, events_so_far(r), memory_order_relaxed);
     atomic_store_explicit(&r->shown_windows, r->windows, memory_order_relaxed);
+    atomic_store_explicit(&r->shown_inline, r->inline_windows, memory_order_relaxed);
     atomic_store_explicit(&r->shown_wall, r->wall_s + (r->wall_from ? (double)(team_clock() - r->wall_from) / team_clock_per_us() * 1e-6 : 0),
                           memory_order_relaxed);
 }
@@ -251,22 +266,21 @@ nima_err window_advance(nima_run *r, nima_time until) {
     return leave(r, end_of(r, until), false);
 }
 
-/* One (time, step); false: nothing was there but what does not count: alarms cancelled or orphaned, sweeps of nobody. */
-static bool one_step(nima_run *r) {
-    const nima_time last = window_last_event(r);
-    for (uint32_t s = r->own_from; s < r->own_to; s++) r->shards[s].last_event = -1;
-    window(r);
-    const bool any = window_last_event(r) >= 0;
-    if (r->own_to > r->own_from && r->shards[r->own_from].last_event < last) r->shards[r->own_from].last_event = last;
-    return any || r->cluster;
-}
-
-/* Whether the time of the last step has another that counts. */
-static bool more_steps(const nima_run *r) {
+bool window_more_steps(const nima_run *r) {
     for (unsigned w = 0; w < r->threads; w++) if (r->contexts[w].sent_zero) return true;
     for (uint32_t s = r->own_from; s < r->own_to; s++)
         if (r->shards[s].net == r->from && shard_steps(&r->shards[s], &r->engine)) return true;
     return false;
+}
+
+/* One (time, step): whether anything was there, and whether its time has another. */
+static void one_step(nima_run *r, bool *any, bool *more) {
+    const nima_time last = step_begins(r);
+    window(r);
+    step_ends(r, last);
+    *any = r->stepped;
+    *more = window_more_steps(r);
+    if (r->cluster && !r->failed) cluster_step(r, any, more);
 }
 
 nima_err window_step(nima_run *r) {
@@ -274,12 +288,13 @@ nima_err window_step(nima_run *r) {
     const nima_time end = end_of(r, r->default_until);
     r->wall_from = team_clock();
     r->step_mode = true;
+    bool more = true, any;
     for (bool stepped = false; !stepped && !r->failed;) {
         samples(r, end);
         if (r->net >= end_of(r, end)) return window_advance(r, end_of(r, end));
-        stepped = !r->failed && one_step(r);
+        if (!r->failed) one_step(r, &stepped, &more);
     }
-    while (!r->failed && !r->cluster && r->net == r->from && !more_steps(r)) one_step(r);
+    while (!r->failed && r->net == r->from && !more) one_step(r, &any, &more);
     samples(r, r->from < end ? r->from + 1 : end);            /* rows up to this time, if that was all of it */
     return leave(r, NIMA_FOREVER, false);
 }
