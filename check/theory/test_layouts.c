@@ -21,9 +21,10 @@ static void same(const char *model, nima_time leg, nima_time until, const char *
         unsigned threads = (unsigned[]){ 2, 4, 7, 2 }[layout];
         nima_summary other = history(model, set, threads, layout == 3 ? leg : 0, until);
         ck_assert_msg(other.fingerprint == one.fingerprint && other.events == one.events,
-                      "%s on %u threads%s: %llu events, fingerprint %016llx; on one %llu, %016llx", model, threads, layout == 3 ? " in two legs" : "",
-                      (unsigned long long)other.events, (unsigned long long)other.fingerprint,
-                      (unsigned long long)one.events, (unsigned long long)one.fingerprint);
+                      "%s on %u threads%s: %llu events, fingerprint %016llx; on one %llu, %016llx", model, threads,
+                      layout == 3 ? " in two legs" : "", (unsigned long long)other.events,
+                      (unsigned long long)other.fingerprint, (unsigned long long)one.events,
+                      (unsigned long long)one.fingerprint);
     }
 }
 

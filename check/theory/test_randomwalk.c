@@ -39,7 +39,8 @@ START_TEST(oracle) {
             { "neighbor", r->neighbor }, { "touched", r->touched }, { "max", r->max } };
         for (size_t k = 0; k < sizeof results / sizeof *results; k++)
             ck_assert_msg(theory_result(&t, results[k].name) == (double)results[k].expected,
-                          "row %d: %s is %g, not %llu", i, results[k].name, theory_result(&t, results[k].name), (unsigned long long)results[k].expected);
+                          "row %d: %s is %g, not %llu", i, results[k].name,
+                          theory_result(&t, results[k].name), (unsigned long long)results[k].expected);
         theory_close(&t);
     }
 }
