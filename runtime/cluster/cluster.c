@@ -96,6 +96,7 @@ void cluster_end_window(nima_run *r) {
     cluster_send_events(r);
     if (k->self) {
         gather_send_log(r);
+        gather_send_sent(r);
         tell_failure(r);
     }
     if (!r->failed) report(r);
@@ -153,6 +154,15 @@ static void ask_status(nima_run *r, uint32_t operation, nima_time *last_event, b
     *pending = k->pending;
 }
 void cluster_sample(nima_run *r, nima_time *last_event, bool *pending) { ask_status(r, OPERATION_SAMPLE, last_event, pending); }
+void cluster_step(nima_run *r, bool *any, bool *more) {
+    nima_time last = -1;
+    bool pending = false;
+    r->cluster->any_step = *any;
+    r->cluster->more_steps = *more;
+    ask_status(r, OPERATION_STATUS, &last, &pending);
+    *any = r->cluster->any_step;
+    *more = r->cluster->more_steps;
+}
 void cluster_status(nima_run *r, nima_time *last_event, bool *pending) { ask_status(r, OPERATION_STATUS, last_event, pending); }
 
 void cluster_collect(nima_run *r) {
@@ -245,7 +255,6 @@ static nima_err begin(nima_run *r, char *error, size_t room) {       /* links, t
 nima_err cluster_open(nima_run *r, const nima_options *o, char *error, size_t room) {
     const uint32_t count = r->tuning.dispatchers;
     const char *wrong = count > CONFIG_HOSTS_MAX ? "a run has 63 dispatchers at most"
-                      : o->record_sent ? "a list of what was sent needs one dispatcher"
                       : r->tuning.on_delivery ? "tracing, and stopping at an agent, need one dispatcher" : NULL;
     if (wrong) { snprintf(error, room, "%s", wrong); return NIMA_E_USAGE; }
     if (!seal_start()) { snprintf(error, room, "libsodium does not start"); return NIMA_E_SYSTEM; }

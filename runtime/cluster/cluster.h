@@ -24,6 +24,7 @@ void cluster_collect(nima_run *);            /* leader: copies all agents and co
 void cluster_status(nima_run *, nima_time *last_event, bool *pending);
 /* Leader: a message from outside; the receiver's dispatcher takes it before the next window. */
 void cluster_post(nima_run *, nima_id to, nima_time at, uint32_t type, uint64_t number, const void *payload, uint32_t bytes);
+void cluster_step(nima_run *, bool *any, bool *more);        /* leader: of the last single step, of all dispatchers */
 nima_err cluster_follow(nima_run *);         /* follower: until the leader ends the run */
 /* Asks each host of a configuration what it has; a table of it, and what is wrong where. How many are wrong; UINT32_MAX: the file is. */
 uint32_t cluster_check(const char *path, FILE *to, char *error, size_t room);

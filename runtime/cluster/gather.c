@@ -9,6 +9,8 @@
 enum { PIECE = 256 << 10, PART_MORE = 0x100 };              /* MORE: the rest of this part follows */
 typedef struct { char *at; size_t bytes, room; } buffer;
 typedef struct { nima_time time; nima_id agent; uint32_t step, line, level, bytes; } line_head;
+typedef struct { nima_time last; int32_t pending, any_step, more_steps, unused; } status_head;
+typedef struct { nima_id to; nima_time time; uint32_t step, bytes; } sent_head;
 typedef struct { uint32_t number, slots; uint64_t chains, alive, events, births, deaths;
                  nima_time now, last_event; } shard_head;
 typedef struct { uint32_t slot, bytes, blocks; agent head; } agent_head;
@@ -75,9 +77,27 @@ void gather_send_log(nima_run *r) {
     free(b.at);
 }
 
+void gather_send_sent(nima_run *r) {
+    buffer b = { NULL, 0, 0 };
+    for (unsigned w = 0; w < r->threads; w++) {
+        context *c = &r->contexts[w];
+        for (size_t i = 0; i < c->sent_count; i++) {
+            const sent_record *s = &c->sent[i];
+            const sent_head head = { s->to, s->time, s->step, (uint32_t)sizeof *s->mail + s->mail->bytes };
+            add(r, &b, &head, sizeof head);
+            add(r, &b, s->mail, head.bytes);
+            free(s->mail);
+            if (b.bytes > PIECE) ship(r, PART_SENT, 0, &b);
+        }
+        c->sent_count = 0;
+    }
+    if (b.bytes) ship(r, PART_SENT, 0, &b);
+    free(b.at);
+}
+
 void gather_send_status(nima_run *r) {
     buffer b = { NULL, 0, 0 };
-    const struct { nima_time last; int64_t pending; } status = { window_last_event(r), window_pending(r) };
+    const status_head status = { window_last_event(r), window_pending(r), r->stepped, window_more_steps(r), 0 };
     add(r, &b, &status, sizeof status);
     ship(r, PART_STATUS, 0, &b);
     free(b.at);
@@ -158,6 +178,20 @@ static void take_log(nima_run *r, const wire_result *m) {
         c->lines = memory_grow(&r->engine.memory, c->lines, &c->line_room, c->line_count + 1, sizeof *c->lines, "log");
         c->lines[c->line_count++] = (log_line){ head.time, head.step, head.line, head.level, head.agent, text };
         at += head.bytes;
+    }
+}
+
+static void take_sent(nima_run *r, const wire_result *m) {
+    context *c = &r->contexts[0];
+    const char *at = m->blob.at, *end = at + m->blob.bytes;
+    for (sent_head head; (size_t)(end - at) >= sizeof head; at += head.bytes) {
+        memcpy(&head, at, sizeof head);
+        at += sizeof head;
+        nima_mail *mail = head.bytes >= sizeof *mail && head.bytes <= (size_t)(end - at) ? malloc(head.bytes) : NULL;
+        if (!mail) { cluster_fail(r, "what was sent cannot be listed"); return; }
+        memcpy(mail, at, head.bytes);
+        c->sent = memory_grow(&r->engine.memory, c->sent, &c->sent_room, c->sent_count + 1, sizeof *c->sent, "messages sent");
+        c->sent[c->sent_count++] = (sent_record){ head.to, mail, head.time, head.step };
     }
 }
 
@@ -281,10 +315,11 @@ void gather_take(nima_run *r, uint32_t from, const wire_result *piece) {
     cluster *k = r->cluster;
     wire_result it = *piece, *m = &it;
     if (!whole(r, from, m)) return;
-    struct { nima_time last; int64_t pending; } status;
+    status_head status;
     switch (m->part) {
     case PART_SUMS: take_sums(r, m); return;
     case PART_LOG: take_log(r, m); return;
+    case PART_SENT: take_sent(r, m); return;
     case PART_SHARD: take_shard(r, m); return;
     case PART_AGENTS: take_agents(r, m); return;
     case PART_COUNTS: take_counts(r, m); return;
@@ -293,6 +328,8 @@ void gather_take(nima_run *r, uint32_t from, const wire_result *piece) {
         memcpy(&status, m->blob.at, sizeof status);
         if (status.last > k->last_event) k->last_event = status.last;
         k->pending |= status.pending != 0;
+        k->any_step |= status.any_step != 0;
+        k->more_steps |= status.more_steps != 0;
         return;
     case PART_DONE: if (k->parts_missing) k->parts_missing--; return;
     default: cluster_fail(r, "part %u of a result is unknown", m->part);

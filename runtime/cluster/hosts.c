@@ -72,9 +72,9 @@ static const nima_field *file_parameter(const nima_run *r, uint32_t i) {     /* 
 static void add_run(const nima_run *r, const nima_options *o, const host_process *p, FILE *to) {
     const run_tuning *t = &r->tuning;
     const cluster *k = r->cluster;
-    fprintf(to, "+seed %llu\n+threads %u\n+dispatchers %u\n+fingerprint %d\n+pin %d\n+dirty %d\n+log_level %d\n+dead_letters %d\n",
+    fprintf(to, "+seed %llu\n+threads %u\n+dispatchers %u\n+fingerprint %d\n+pin %d\n+dirty %d\n+log_level %d\n+dead_letters %d\n+record_sent %d\n",
             (unsigned long long)o->seed, p->host->threads, k->count, !o->no_fingerprint, !o->no_pin, t->dirty, t->log_level,
-            (int)t->dead_letters);
+            (int)t->dead_letters, o->record_sent);
     fprintf(to, "+warmup %lld\n+shard_order %llu\n+memory_limit %llu\n+here %u\n+before %u\n+run_id ", (long long)t->warmup,
             (unsigned long long)t->shard_order, (unsigned long long)t->memory_limit, p->host->dispatchers, p == k->processes ? 0 : p->first);
     for (int i = 0; i < 16; i++) fprintf(to, "%02x", k->run_id[i]);

@@ -44,6 +44,7 @@ static bool read_line(spec *s, char *line) {
     else if (!strcmp(line, "warmup")) s->tuning.warmup = strtoll(value, NULL, 10);
     else if (!strcmp(line, "shard_order")) s->tuning.shard_order = n;
     else if (!strcmp(line, "memory_limit")) s->tuning.memory_limit = n;
+    else if (!strcmp(line, "record_sent")) s->options.record_sent = n != 0;
     else if (!strcmp(line, "here")) s->tuning.here = (unsigned)n;
     else if (!strcmp(line, "before")) s->first = (unsigned)n;
     else return false;

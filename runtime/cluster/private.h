@@ -15,7 +15,7 @@
 #include <sodium.h>
 #include <sys/types.h>
 
-enum { PART_SUMS = 1, PART_LOG, PART_SHARD, PART_AGENTS, PART_COUNTS, PART_STATUS, PART_DONE };   /* of a RESULT */
+enum { PART_SUMS = 1, PART_LOG, PART_SHARD, PART_AGENTS, PART_COUNTS, PART_STATUS, PART_SENT, PART_DONE };   /* of a RESULT */
 enum { OPERATION_SAMPLE = 1, OPERATION_ROW, OPERATION_STATUS, OPERATION_COLLECT, OPERATION_POST, OPERATION_END };   /* of a CONTROL */
 enum { RECORD_SET_BIT = 7 };                 /* kind of an event that adds a bit to a set: sender its number, order the bit */
 enum { URL_MAX = 200, CAUSE_MAX = 600 };
@@ -45,7 +45,7 @@ struct cluster {
     arrivals arrivals; bool has_run;         /* has_run: the window last started */
     early_batch *early; uint32_t early_count, early_room;   /* batches of a window that has not run here */
     authority *authority;                    /* leader */
-    nima_time last_event; bool pending;      /* leader: answers to OPERATION_STATUS */
+    nima_time last_event; bool pending, any_step, more_steps;       /* leader: answers to OPERATION_STATUS */
     uint32_t parts_missing;                  /* leader: followers that owe PART_DONE */
     bool granted, ended; authority_grant grant; batch_count awaited;   /* follower: what is to be done */
     uint32_t operation;
@@ -86,6 +86,7 @@ bool links_are_up(const cluster *);
 void gather_take(nima_run *, uint32_t from, const wire_result *);
 void gather_send_sums(nima_run *);
 void gather_send_log(nima_run *);
+void gather_send_sent(nima_run *);
 void gather_send_status(nima_run *);
 void gather_done(nima_run *);                /* follower: that was all */
 void gather_send_all(nima_run *);
