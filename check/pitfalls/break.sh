@@ -12,7 +12,7 @@ copy=$folder/source build=$folder/build number=0
 
 while IFS= read -r -d '' file; do            # only what changed, so that an old build serves again
     [[ -e $file ]] || continue
-    mkdir -p "$copy/${file%/*}"
+    [[ $file != */* ]] || mkdir -p "$copy/${file%/*}"
     cmp -s "$file" "$copy/$file" || cp "$file" "$copy/$file"
 done < <(git ls-files -z -co --exclude-standard)
 [[ -e $build/build.ninja ]] || cmake -S "$copy" -B "$build" -G Ninja -DNIMA_TESTS=ON >/dev/null
