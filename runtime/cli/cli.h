@@ -30,6 +30,7 @@ int sweep_main(int argc, char **argv);
 int verify_main(int argc, char **argv);
 int layout_main(int argc, char **argv);      /* one run of verify, in a process of its own */
 int show_main(int argc, char **argv);
+int watch_main(int argc, char **argv);
 int doctor_main(int argc, char **argv);
 int cluster_main(int argc, char **argv);
 int help_main(int argc, char **argv);

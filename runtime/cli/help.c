@@ -15,6 +15,7 @@ static const char run_help[] =
     "  --dispatchers N        processes on this machine that share the run, each with its own workers; 1\n"
     "  --cluster FILE         hosts that share the run\n"
     "  --speed X              units of virtual time per second of wall time; as fast as it goes\n"
+    "  --publish URL          lets others watch: tcp://HOST:PORT, ipc:///PATH or ws://HOST:PORT/PATH; may be repeated\n"
     "  --out DIR              the run folder, new or empty; runs/<model>-<time>-s<seed>\n"
     "  --log LEVEL            what is kept in log.txt: error, warning, info or debug; info\n"
     "  --dead-letters WHAT    mail for agents that are no more: count, log or fail; count\n"
@@ -54,6 +55,10 @@ static const char show_help[] =
     "  nima show RUN-FOLDER 'person[17]' --at T      runs the same model again, up to T\n"
     "  nima show MODEL 'person[17]' [--at T]         runs the model, up to T\n"
     "  -p, --seed, --threads, --warmup               as for run\n";
+static const char watch_help[] =
+    "Prints what a run with --publish URL tells, one line of JSON a message: topic, counter, missed (if messages before it\n"
+    "were lost), and the message's own values. TOPIC is a topic or the beginning of some: clock, load/, log/, run; all.\n"
+    "Waits for the run if it has not begun; ends when the run does, or by Ctrl-C. docs/monitoring.md has the topics.\n";
 static const char doctor_help[] =
     "Tells what this machine has: cores, NUMA regions, huge pages, limits, core files, compiler, debugger, GPU,\n"
     "libraries; and for what is missing, which Debian package brings it. Exit code 1 if something needed is missing.\n";
@@ -68,6 +73,7 @@ const cli_verb cli_verbs[] = {
     { "sweep", "MODEL [OPTIONS]", "runs a model over grids of parameters and many seeds", sweep_main, sweep_help },
     { "verify", "MODEL [OPTIONS]", "checks that a model has the same history on any layout", verify_main, verify_help },
     { "show", "RUN-OR-MODEL AGENT [--at T]", "an agent's fields", show_main, show_help },
+    { "watch", "URL [TOPIC]", "what a run publishes, as lines of JSON", watch_main, watch_help },
     { "doctor", "", "what this machine has and what is missing", doctor_main, doctor_help },
     { "cluster", "check FILE", "whether the hosts of a configuration could share a run", cluster_main, cluster_help },
     { "help", "[VERB | exit-codes]", "this text, or more on one verb", help_main, NULL },

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { EVERY_MS = 100, LINGER_MS = 200, QUEUE_BYTES = 1 << 16 };
+enum { EVERY_MS = 100, RATE_MS = 50, LINGER_MS = 200, QUEUE_BYTES = 1 << 16 };
 static const double LOAD_CHANGE = 0.01;      /* a load that changed by less in all its values is not sent */
 
 typedef struct { double at_s, ticks; uint64_t events, windows, inline_windows; } sample;
@@ -23,6 +23,7 @@ struct feed {
     /* the feed's thread; before and after its life the driving one */
     publish_map map, inner;
     sample last; load sent;
+    double rate, speed, inline_share;        /* as observed last */
     char *sending;                           /* QUEUE_BYTES, like `queue`: they are exchanged */
     /* shared, under the lock, which is held for copies of one line only */
     pthread_mutex_t lock;
@@ -95,20 +96,26 @@ static void send_load(feed *f, const load *now, bool always) {
     send(f, "load/0", PUBLISH_KEEP);
 }
 
-/* Rates are those since the last call. */
+/* Rates are those since the observation before, unless that was just now. */
+static void observe_rates(feed *f, const run_progress *at) {
+    const sample last = f->last, now = { .at_s = now_s(), .ticks = (double)at->time, .events = at->events,
+                                         .windows = at->windows, .inline_windows = at->inline_windows };
+    const double wall_s = now.at_s - last.at_s;
+    if (wall_s <= 0 || (wall_s < RATE_MS / 1e3 && last.windows)) return;
+    const double windows = (double)(now.windows - last.windows);
+    f->speed = (now.ticks - last.ticks) / run_ticks_per_unit(f->run) / wall_s;
+    f->rate = rint((double)(now.events - last.events) / wall_s);
+    f->inline_share = windows > 0 ? (double)(now.inline_windows - last.inline_windows) / windows : 0;
+    f->last = now;
+}
+
 static void observe(feed *f, bool always) {
     run_progress at;
     run_progress_read(f->run, &at);
-    const sample now = { .at_s = now_s(), .ticks = (double)at.time, .events = at.events, .windows = at.windows,
-                         .inline_windows = at.inline_windows }, last = f->last;
-    const double wall_s = now.at_s - last.at_s;
-    const uint64_t windows = now.windows - last.windows;
-    if (wall_s <= 0) return;
-    f->last = now;
-    send_clock(f, &at, (now.ticks - last.ticks) / run_ticks_per_unit(f->run) / wall_s);
-    const load l = { .rate = rint((double)(now.events - last.events) / wall_s), .events = now.events, .windows = now.windows,
-                     .inline_share = windows ? (double)(now.inline_windows - last.inline_windows) / (double)windows : 0 };
-    send_load(f, &l, always);
+    observe_rates(f, &at);
+    send_clock(f, &at, f->speed);
+    send_load(f, &(load){ .rate = f->rate, .inline_share = f->inline_share, .events = at.events, .windows = at.windows },
+              always);
 }
 
 /* ---- run ---- */
