@@ -62,7 +62,9 @@ void fail(context *c, nima_err code, const char *format, ...) {
 static void on_signal(int number, siginfo_t *info, void *frame) {
     (void)frame;
     context *c = current;
-    if (!c || !c->in_callback) {             /* not the model's doing: as if we had not been here */
+    if (!c || !c->in_callback) {             /* in setup, check, done or finish, or in the engine: the process ends as it would without us */
+        static const char said[] = "nima: crash outside an agent's callback: in setup, check, done or finish of the model, or in nima itself\n";
+        if (write(STDERR_FILENO, said, sizeof said - 1) < 0) {}
         signal(number, SIG_DFL);
         raise(number);
         return;
