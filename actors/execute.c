@@ -7,7 +7,7 @@
 #include "shard.h"
 #include <stdlib.h>
 
-enum { AHEAD = 8, AHEAD_MAIL = 4 };          /* events by which agents and records are prefetched */
+enum { AHEAD = 16, AHEAD_MAIL = 8 };          /* events by which agents and records are prefetched */
 
 static void *room(context *c, void *array, size_t *have, size_t count, size_t bytes) {
     return memory_grow((memory *)&c->engine->memory, array, have, count, bytes, "mail of a step");
