@@ -15,8 +15,9 @@ static void fail_in(const ref_callback *c, const char *format, va_list args) {
     char what[512], agent[128];
     vsnprintf(what, sizeof what, format, args);
     const char *name = c->agent->behavior->part.name;
-    if (c->agent->index == UINT64_MAX) snprintf(agent, sizeof agent, "%s#%llX", name, (unsigned long long)c->me.self.bits);
-    else snprintf(agent, sizeof agent, "%s[%llu]", name, (unsigned long long)c->agent->index);
+    const bool newborn = c->agent->index == UINT64_MAX;
+    const uint64_t number = newborn ? c->me.self.bits : c->agent->index;
+    snprintf(agent, sizeof agent, newborn ? "%s#%llX" : "%s[%llu]", name, (unsigned long long)number);
     ref_fail(c->run, NIMA_E_MODEL, "%s at tick %lld, step %u: %s", agent, (long long)c->me.now, c->step, what);
 }
 
@@ -45,7 +46,8 @@ const char *nima_error_text(nima_err e) {
     return "unknown error";
 }
 
-void ref_arrival(const ref_callback *c, nima_time delay, const char *what, uint32_t type, nima_time *time, uint32_t *step) {
+void ref_arrival(const ref_callback *c, nima_time delay, const char *what, uint32_t type, nima_time *time,
+                 uint32_t *step) {
     if (delay < 0) ref_fail_in(c, "%s of type %u with delay %lld", what, type, (long long)delay);
     if (delay > NIMA_FOREVER - 1 - c->me.now) ref_fail_in(c, "%s of type %u beyond the end of time", what, type);
     *time = c->me.now + delay;
@@ -56,5 +58,6 @@ void ref_arrival(const ref_callback *c, nima_time delay, const char *what, uint3
 
 void ref_check_message(const ref_callback *c, uint32_t type, uint32_t bytes) {
     if (type == 0 || type > 65535) ref_fail_in(c, "message of type %u: types are 1 to 65535", type);
-    if (bytes > NIMA_PAYLOAD_MAX) ref_fail_in(c, "message of type %u with %u bytes: at most %u", type, bytes, NIMA_PAYLOAD_MAX);
+    if (bytes > NIMA_PAYLOAD_MAX)
+        ref_fail_in(c, "message of type %u with %u bytes: at most %u", type, bytes, NIMA_PAYLOAD_MAX);
 }

@@ -72,7 +72,8 @@ static void run_agent(nima_run *run, ref_agent *a, bool starts, bool due, const 
 
 static bool same_slot(const ref_entry *a, const ref_entry *b) {
     return a->time == b->time && a->step == b->step && b->kind >= ENTRY_START
-        && ref_shard_of(a->receiver) == ref_shard_of(b->receiver) && ref_slot_of(a->receiver) == ref_slot_of(b->receiver);
+        && ref_shard_of(a->receiver) == ref_shard_of(b->receiver)
+        && ref_slot_of(a->receiver) == ref_slot_of(b->receiver);
 }
 
 /* Takes from the queue all that it holds for one slot at the head's (time, step). */

@@ -73,7 +73,8 @@ nima_id nima_at(nima_pop pop, uint64_t index) {
 nima_id nima_member(const nima_run *run, const nima_behavior *behavior, uint64_t index) {
     for (size_t p = 0; p < run->population_count; p++) {
         const struct nima_layout *l = run->populations[p];
-        if (l->behavior == behavior) return index < l->count ? nima_at((nima_pop){ l->count, l }, index) : (nima_id){ 0 };
+        if (l->behavior == behavior && index < l->count) return nima_at((nima_pop){ l->count, l }, index);
+        if (l->behavior == behavior) break;
     }
     return (nima_id){ 0 };
 }

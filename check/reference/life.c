@@ -17,14 +17,18 @@ double nima_units(const nima *me, nima_time t) { return (double)t / ticks_per_un
 nima_time nima_setup_ticks(const nima_setup *s, double units) {
     return llround(units * ticks_per_unit(((const ref_setup *)s)->run));
 }
-double nima_view_units(const nima_view *v, nima_time t) { return (double)t / ticks_per_unit(((const ref_view *)v)->run); }
+double nima_view_units(const nima_view *v, nima_time t) {
+    return (double)t / ticks_per_unit(((const ref_view *)v)->run);
+}
 
 static nima_rng named_stream(const nima_run *run, const char *name) {
     const uint64_t mask = (UINT64_C(1) << 62) - 1;
     return (nima_rng){ .key = run->seed, .stream = UINT64_C(3) << 62 | (hash_text(name) & mask) };
 }
 nima_rng nima_stream(const nima *me, const char *name) { return named_stream(ref_of(me)->run, name); }
-nima_rng nima_setup_stream(const nima_setup *s, const char *name) { return named_stream(((const ref_setup *)s)->run, name); }
+nima_rng nima_setup_stream(const nima_setup *s, const char *name) {
+    return named_stream(((const ref_setup *)s)->run, name);
+}
 
 static uint64_t newborn_stream(const ref_agent *parent, uint64_t number) {
     const uint64_t mask = (UINT64_C(1) << 62) - 1;

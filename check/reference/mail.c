@@ -2,7 +2,8 @@
 #include "reference.h"
 #include <stdlib.h>
 
-nima_mail *ref_mail_new(nima_time time, nima_id sender, uint64_t sequence, uint32_t type, const void *payload, uint32_t bytes) {
+nima_mail *ref_mail_new(nima_time time, nima_id sender, uint64_t sequence, uint32_t type, const void *payload,
+                        uint32_t bytes) {
     nima_mail *m = ref_zeroed(sizeof *m + bytes);
     m->time = time;
     m->sender = sender;

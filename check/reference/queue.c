@@ -1,8 +1,8 @@
 /* queue.c: the one sorted queue (a binary heap) of everything that is still to happen.
  *
  * Order: time, step; births from elsewhere, then publications, then agents by (shard, slot), the mail of one slot by
- * (sender, sequence). Entries that turned void (cancelled alarms, alarms of the dead, the period of one who sleeps or is
- * dead) are dropped when they come to the head: they neither advance time nor keep a run alive. */
+ * (sender, sequence). Entries that turned void (cancelled alarms, alarms of the dead, the period of one who sleeps or
+ * is dead) are dropped when they come to the head: they neither advance time nor keep a run alive. */
 #include "reference.h"
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* reference.h: the plain executor that the engine is compared with.
  *
- * It is written from the semantics alone (docs/guide.md, "Order" and what follows) and shares nothing with the engine but
- * the public header, the generator of random numbers, the reading of parameters and input files, and the hash function.
+ * It is written from the semantics alone (docs/guide.md, "Order" and what follows) and shares nothing with the engine
+ * but the public header, the generator of random numbers, the reading of parameters and input files, and the hash function.
  * One thread, one sorted queue of everything that is still to happen, no windows, no shards' queues: slow and plain.
  * A shard is here only what the semantics say of it: slots for births, and an order. */
 #ifndef REFERENCE_H
@@ -21,7 +21,7 @@ typedef struct {
     nima_id sender;                          /* sender; birth: parent; start, due: {0} */
     uint64_t sequence;                       /* sender's number; birth: number of the birth */
     bool cancelled;                          /* alarm */
-    nima_mail *mail;                         /* publication, mail, alarm: header and payload as the receiver sees them */
+    nima_mail *mail;                         /* publication, mail, alarm: as the receiver sees it, with payload */
     const nima_topic *topic;                 /* publication */
     uint64_t key;
     const nima_behavior *behavior;           /* birth */
@@ -146,7 +146,7 @@ void ref_parts_fini(ref_parts *);
 /* queue.c */
 void ref_queue_push(nima_run *, ref_entry *);                /* takes the entry over */
 void ref_queue_start(nima_run *, const ref_agent *, nima_time, uint32_t step);
-ref_entry *ref_queue_head(nima_run *);                       /* the next that really happens; NULL: nothing is pending */
+ref_entry *ref_queue_head(nima_run *);       /* the next that really happens; NULL: nothing is pending */
 ref_entry *ref_queue_pop(nima_run *);
 void ref_entry_free(ref_entry *);
 static inline uint32_t ref_shard_of(nima_id id) { return (uint32_t)(id.bits >> 44); }
@@ -185,8 +185,10 @@ uint64_t ref_bits(double);
 void ref_fail(nima_run *, nima_err, const char *format, ...) __attribute__((format(printf, 3, 4), noreturn));
 void ref_fail_in(const ref_callback *, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
 /* Arrival at `delay` from the callback's now, or an error that names agent, time and `what`. */
-void ref_arrival(const ref_callback *, nima_time delay, const char *what, uint32_t type, nima_time *time, uint32_t *step);
+void ref_arrival(const ref_callback *, nima_time delay, const char *what, uint32_t type, nima_time *time,
+                 uint32_t *step);
 void ref_check_message(const ref_callback *, uint32_t type, uint32_t bytes);
-nima_mail *ref_mail_new(nima_time, nima_id sender, uint64_t sequence, uint32_t type, const void *payload, uint32_t bytes);
+nima_mail *ref_mail_new(nima_time, nima_id sender, uint64_t sequence, uint32_t type, const void *payload,
+                        uint32_t bytes);
 static inline ref_callback *ref_of(const nima *me) { return (ref_callback *)(uintptr_t)me; }
 #endif

@@ -20,8 +20,9 @@ nima_pop nima_populate(nima_setup *s, const nima_behavior *behavior, uint64_t co
     struct nima_layout *l = ref_zeroed(sizeof *l);
     *l = (struct nima_layout){ .run = run, .behavior = behavior, .number = run->population_count, .count = count,
                                .per_group = per_group };
-    run->populations = ref_grow(run->populations, &run->population_room, run->population_count + 1, sizeof *run->populations);
-    run->populations[run->population_count++] = l;
+    const size_t count_before = run->population_count++;
+    run->populations = ref_grow(run->populations, &run->population_room, run->population_count, sizeof *run->populations);
+    run->populations[count_before] = l;
     return (nima_pop){ count, l };
 }
 
@@ -65,7 +66,9 @@ static void each_in_turn(void *arg, uint64_t n, void (*each)(uint64_t, void *), 
     for (uint64_t i = 0; i < n; i++) each(i, each_arg);
 }
 
-void nima_parallel(nima_setup *s, uint64_t n, void (*each)(uint64_t, void *), void *arg) { each_in_turn(s, n, each, arg); }
+void nima_parallel(nima_setup *s, uint64_t n, void (*each)(uint64_t, void *), void *arg) {
+    each_in_turn(s, n, each, arg);
+}
 
 /* ---- input ----------------------------------------------------------------------------------------------------- */
 static input_host host_of(nima_run *run) { return (input_host){ shared_of, each_in_turn, run }; }
@@ -123,6 +126,7 @@ nima_graph nima_graph_random(nima_setup *s, uint64_t nodes, double mean_degree, 
     const input_host host = host_of(run_of(s));
     char error[512] = "";
     nima_graph g = { 0 };
-    check(run_of(s), input_random_graph(run_of(s)->seed, key, nodes, mean_degree, &host, &g, error, sizeof error), error);
+    const uint64_t seed = run_of(s)->seed;
+    check(run_of(s), input_random_graph(seed, key, nodes, mean_degree, &host, &g, error, sizeof error), error);
     return g;
 }

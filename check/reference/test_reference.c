@@ -6,7 +6,8 @@
 #include <check.h>
 #include <stdlib.h>
 
-typedef enum { ALARMS, PINGPONG, ORDER, SLOTS, PERIOD, SLEEP, HALT, CANCEL, TOPIC, NEAR, BELOW, SPREAD, REPORT, QUIET } scene;
+typedef enum { ALARMS, PINGPONG, ORDER, SLOTS, PERIOD, SLEEP, HALT, CANCEL, TOPIC, NEAR, BELOW, SPREAD, REPORT,
+               QUIET } scene;
 
 NIMA_PARAMS((int64_t, scene, 0, "", "", "what is played"))
 NIMA_WORLD((nima_pop, actors))
@@ -102,8 +103,9 @@ static void extra_update(nima *me, extra *self) {
 
 static void setup(nima_setup *s) {
     const scene which = (scene)params_of(s)->scene;
-    const uint64_t counts[] = { [ALARMS] = 1, [PINGPONG] = 2, [ORDER] = 3, [SLOTS] = 3, [PERIOD] = 1, [SLEEP] = 1, [HALT] = 2,
-                                [CANCEL] = 1, [TOPIC] = 2, [NEAR] = 4, [BELOW] = 2, [SPREAD] = 3, [REPORT] = 1, [QUIET] = 1 };
+    const uint64_t counts[] = { [ALARMS] = 1, [PINGPONG] = 2, [ORDER] = 3, [SLOTS] = 3, [PERIOD] = 1, [SLEEP] = 1,
+                                [HALT] = 2, [CANCEL] = 1, [TOPIC] = 2, [NEAR] = 4, [BELOW] = 2, [SPREAD] = 3,
+                                [REPORT] = 1, [QUIET] = 1 };
     setup_world(s)->actors = actor_populate(s, counts[which], which == NEAR ? 2 : 0);
     if (which == NEAR || which == BELOW || which == SPREAD) nima_lookahead(s, 10);
     if (which == HALT) nima_lookahead(s, 2);

@@ -12,7 +12,8 @@ const void *nima_view_state(const nima_view *v, nima_id id, const nima_behavior 
     return nima_state(((const ref_view *)v)->run, id, behavior);
 }
 
-void nima_view_each(const nima_view *v, const nima_behavior *behavior, void (*each)(nima_id, const void *, void *), void *arg) {
+void nima_view_each(const nima_view *v, const nima_behavior *behavior, void (*each)(nima_id, const void *, void *),
+                    void *arg) {
     const nima_run *run = ((const ref_view *)v)->run;
     for (uint32_t s = 0; s < run->shard_count; s++)
         for (size_t i = 0; i < run->shards[s].slot_count; i++) {
@@ -57,17 +58,17 @@ nima_gset *nima_gset_new(nima_setup *s, uint64_t bits) {
 }
 
 void nima_gset_seed(nima_setup *s, nima_gset *g, uint64_t bit) {
-    if (bit >= g->bits) nima_setup_fail(s, "bit %llu of a set of %llu", (unsigned long long)bit, (unsigned long long)g->bits);
+    if (bit >= g->bits) nima_setup_fail(s, "bit %llu is not in the set", (unsigned long long)bit);
     g->seen[bit] = 0;
 }
 
 bool nima_gset_has(const nima *me, const nima_gset *g, uint64_t bit) {
-    if (bit >= g->bits) ref_fail_in(ref_of(me), "bit %llu of a set of %llu", (unsigned long long)bit, (unsigned long long)g->bits);
+    if (bit >= g->bits) ref_fail_in(ref_of(me), "bit %llu is not in the set", (unsigned long long)bit);
     return g->seen[bit] <= me->now;
 }
 
 void nima_gset_add(nima *me, nima_gset *g, uint64_t bit) {
-    if (bit >= g->bits) ref_fail_in(ref_of(me), "bit %llu of a set of %llu", (unsigned long long)bit, (unsigned long long)g->bits);
+    if (bit >= g->bits) ref_fail_in(ref_of(me), "bit %llu is not in the set", (unsigned long long)bit);
     const nima_time seen = me->now + ref_min_delay(ref_of(me)->run);
     if (seen < g->seen[bit]) g->seen[bit] = seen;
 }
