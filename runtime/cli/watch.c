@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { TOPICS = 4096, TOPIC_MAX = 127, BYTES_MAX = (16 << 20) + 256, BUFFER_MESSAGES = 8192, LOOK_MS = 200 };
+enum { TOPICS = 4096, TOPIC_MAX = 127, BYTES_MAX = (16 << 20) + 256, BUFFER_MESSAGES = 8192, LOOK_MS = 200, REDIAL_MS = 20 };
 
 typedef struct { char name[TOPIC_MAX + 1]; uint64_t counter; } seen;
 typedef struct {
@@ -34,6 +34,7 @@ static int subscribe(watch *w) {
     int e = nng_sub0_open(&w->socket);
     if (!e) e = nng_socket_set_int(w->socket, NNG_OPT_RECVBUF, BUFFER_MESSAGES);
     if (!e) e = nng_socket_set_size(w->socket, NNG_OPT_RECVMAXSZ, BYTES_MAX);
+    if (!e) e = nng_socket_set_ms(w->socket, NNG_OPT_RECONNMINT, REDIAL_MS);
     if (!e) e = nng_socket_set(w->socket, NNG_OPT_SUB_SUBSCRIBE, w->topic, strlen(w->topic));
     if (!e) e = nng_socket_set(w->socket, NNG_OPT_SUB_SUBSCRIBE, "run", 4);       /* with its NUL: how it ends */
     if (!e) e = nng_pipe_notify(w->socket, NNG_PIPE_EV_REM_POST, on_loss, NULL);

@@ -9,6 +9,7 @@
 #include <time.h>
 
 enum { EVERY_MS = 100, RATE_MS = 50, LINGER_MS = 200, QUEUE_BYTES = 1 << 16 };
+enum { OPEN_MS = 300 };                      /* at least, for those who wait for a short run */
 static const double LOAD_CHANGE = 0.01;      /* a load that changed by less in all its values is not sent */
 
 typedef struct { double at_s, ticks; uint64_t events, windows, inline_windows; } sample;
@@ -16,7 +17,7 @@ typedef struct { double rate, inline_share; uint64_t events, windows; } load;
 
 struct feed {
     /* constant after feed_begin */
-    publisher *publisher;
+    publisher *publisher; double opened_s;
     const nima_run *run;
     const feed_given *given;
     pthread_t thread; bool has_thread;
@@ -220,6 +221,7 @@ feed *feed_open(const char *const *urls, unsigned url_count, run_tuning *tuning,
         release(f);
         return NULL;
     }
+    f->opened_s = now_s();
     tuning->on_log = on_log;
     tuning->on_log_arg = f;
     return f;
@@ -246,6 +248,10 @@ void feed_end(feed *f, const feed_outcome *o) {
         pthread_mutex_unlock(&f->lock);
         pthread_join(f->thread, NULL);
     }
-    if (o) send_run(f, o);
+    if (o) {
+        send_run(f, o);
+        const double left_s = f->opened_s + OPEN_MS / 1e3 - now_s();
+        if (left_s > 0) nanosleep(&(struct timespec){ .tv_nsec = (long)(left_s * 1e9) }, NULL);
+    }
     release(f);
 }
