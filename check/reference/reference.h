@@ -1,7 +1,7 @@
 /* reference.h: the plain executor that the engine is compared with.
  *
  * It is written from the semantics alone (docs/guide.md, "Order" and what follows) and shares nothing with the engine
- * but the public header, the generator of random numbers, the reading of parameters and input files, and the hash function.
+ * but the public header, the generator of random numbers, the reading of parameters and input files, and the hash.
  * One thread, one sorted queue of everything that is still to happen, no windows, no shards' queues: slow and plain.
  * A shard is here only what the semantics say of it: slots for births, and an order. */
 #ifndef REFERENCE_H

@@ -15,15 +15,15 @@ void nima_setup_fail(nima_setup *s, const char *format, ...) {
     ref_fail(run_of(s), NIMA_E_MODEL, "setup: %s", what);
 }
 
-nima_pop nima_populate(nima_setup *s, const nima_behavior *behavior, uint64_t count, uint64_t per_group) {
+nima_pop nima_populate(nima_setup *s, const nima_behavior *behavior, uint64_t members, uint64_t per_group) {
     nima_run *run = run_of(s);
     struct nima_layout *l = ref_zeroed(sizeof *l);
-    *l = (struct nima_layout){ .run = run, .behavior = behavior, .number = run->population_count, .count = count,
+    *l = (struct nima_layout){ .run = run, .behavior = behavior, .number = run->population_count, .count = members,
                                .per_group = per_group };
-    const size_t count_before = run->population_count++;
-    run->populations = ref_grow(run->populations, &run->population_room, run->population_count, sizeof *run->populations);
-    run->populations[count_before] = l;
-    return (nima_pop){ count, l };
+    const size_t count = run->population_count++;
+    run->populations = ref_grow(run->populations, &run->population_room, count + 1, sizeof *run->populations);
+    run->populations[count] = l;
+    return (nima_pop){ members, l };
 }
 
 void nima_lookahead(nima_setup *s, nima_time t) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 typedef enum { ALARMS, PINGPONG, ORDER, SLOTS, PERIOD, SLEEP, HALT, CANCEL, TOPIC, NEAR, BELOW, SPREAD, REPORT,
-               QUIET } scene;
+               QUIET, FAMILY, STRANGER } scene;
 
 NIMA_PARAMS((int64_t, scene, 0, "", "", "what is played"))
 NIMA_WORLD((nima_pop, actors))
@@ -51,7 +51,7 @@ static void actor_start(nima *me, actor *self) {
     case SLEEP: nima_keep_awake(me, false); break;
     case HALT:
         note_alarm(me, 10, 0);
-        if (i == 1) note_alarm(me, 13, 0);
+        if (i == 1) note_alarm(me, 11, 0), note_alarm(me, 13, 0);   /* a later halt, too late an alarm */
         break;
     case CANCEL:
         self->alarm = note_alarm(me, 100, 0);
@@ -66,6 +66,8 @@ static void actor_start(nima *me, actor *self) {
     case SPREAD: if (i == 0) for (int k = 0; k < 4; k++) extra_spawn_far(me, 10, NULL); break;
     case REPORT: note_alarm(me, 4, 0); break;
     case QUIET: break;
+    case FAMILY: extra_spawn(me, 10, NULL); break;
+    case STRANGER: extra_spawn_far(me, 10, NULL); break;
     }
 }
 
@@ -95,7 +97,10 @@ static void actor_update(nima *me, actor *self) {
 }
 
 static void actor_stop(nima *me, actor *self) { self->letters += nima_next(me) != NULL; }
-static void extra_start(nima *me, extra *self) { self->trail = nima_now(me) * 10 + nima_step(me); }
+static void extra_start(nima *me, extra *self) {
+    self->trail = nima_now(me) * 10 + nima_step(me);
+    if (now_playing(me) == FAMILY || now_playing(me) == STRANGER) note_send(me, nima_parent(me), 9, 7);
+}
 static void extra_update(nima *me, extra *self) {
     self->updates++;
     while (nima_next(me)) self->letters++;
@@ -105,9 +110,9 @@ static void setup(nima_setup *s) {
     const scene which = (scene)params_of(s)->scene;
     const uint64_t counts[] = { [ALARMS] = 1, [PINGPONG] = 2, [ORDER] = 3, [SLOTS] = 3, [PERIOD] = 1, [SLEEP] = 1,
                                 [HALT] = 2, [CANCEL] = 1, [TOPIC] = 2, [NEAR] = 4, [BELOW] = 2, [SPREAD] = 3,
-                                [REPORT] = 1, [QUIET] = 1 };
+                                [REPORT] = 1, [QUIET] = 1, [FAMILY] = 1, [STRANGER] = 1 };
     setup_world(s)->actors = actor_populate(s, counts[which], which == NEAR ? 2 : 0);
-    if (which == NEAR || which == BELOW || which == SPREAD) nima_lookahead(s, 10);
+    if (which == NEAR || which == BELOW || which == SPREAD || which >= FAMILY) nima_lookahead(s, 10);
     if (which == HALT) nima_lookahead(s, 2);
     if (which == ORDER || which == SPREAD) nima_shards(s, 3);
     if (which == PERIOD || which == SLEEP) nima_period(s, actor_behavior, 5);
@@ -118,13 +123,18 @@ static void setup(nima_setup *s) {
 NIMA_MODEL(.name = "scenes", .help = "hand-worked histories", .setup = setup)
 
 /* ---- playing --------------------------------------------------------------------------------------------------- */
-static nima_run *play(scene which, nima_time until) {
+static nima_run *open_scene(scene which) {
     char text[32];
     snprintf(text, sizeof text, "scene=%d", (int)which);
     const char *const set[] = { text, NULL };
     const nima_options options = { .set = set };
     nima_run *run;
     ck_assert_int_eq(nima_open(&run, &nima_model_, &options), NIMA_OK);
+    return run;
+}
+
+static nima_run *play(scene which, nima_time until) {
+    nima_run *run = open_scene(which);
     ck_assert_int_eq(nima_run_to(run, until), NIMA_OK);
     return run;
 }
@@ -213,7 +223,7 @@ START_TEST(halt_is_an_end) {
     ck_assert(look(run).halted);
     ck_assert_int_eq(nima_run_to(run, 100), NIMA_OK);
     ck_assert_int_eq(look(run).virtual_time, 12);
-    ck_assert_int_eq(member(run, 1)->updates, 1);
+    ck_assert_int_eq(member(run, 1)->updates, 2);
     nima_close(run);
 }
 END_TEST
@@ -245,11 +255,24 @@ START_TEST(near_and_exactly_lookahead) {
 }
 END_TEST
 
+START_TEST(child_joins_the_group) {
+    nima_run *run = play(FAMILY, NIMA_FOREVER);
+    ck_assert_int_eq(member(run, 0)->trail, 7);
+    ck_assert_int_eq(look(run).virtual_time, 19);
+    nima_close(run);
+}
+END_TEST
+
+START_TEST(child_from_elsewhere_is_a_group_by_itself) {
+    nima_run *run = open_scene(STRANGER);
+    ck_assert_int_eq(nima_run_to(run, NIMA_FOREVER), NIMA_E_MODEL);
+    ck_assert_ptr_nonnull(strstr(nima_error_detail(run), "extra#100001 at tick 10"));
+    nima_close(run);
+}
+END_TEST
+
 START_TEST(below_lookahead_is_an_error) {
-    const char *const set[] = { "scene=10", NULL };
-    const nima_options options = { .set = set };
-    nima_run *run;
-    ck_assert_int_eq(nima_open(&run, &nima_model_, &options), NIMA_OK);
+    nima_run *run = open_scene(BELOW);
     ck_assert_int_eq(nima_run_to(run, NIMA_FOREVER), NIMA_E_MODEL);
     ck_assert_ptr_nonnull(strstr(nima_error_detail(run), "actor[0]"));
     ck_assert_ptr_nonnull(strstr(nima_error_detail(run), "tick 3"));
@@ -317,6 +340,8 @@ int main(void) {
     tcase_add_test(c, cancelled_alarm_leaves_no_trace);
     tcase_add_test(c, topic_reaches_subscribers);
     tcase_add_test(c, near_and_exactly_lookahead);
+    tcase_add_test(c, child_joins_the_group);
+    tcase_add_test(c, child_from_elsewhere_is_a_group_by_itself);
     tcase_add_test(c, below_lookahead_is_an_error);
     tcase_add_test(c, spread_goes_round);
     tcase_add_test(c, report_is_old_enough);
