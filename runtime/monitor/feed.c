@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { EVERY_MS = 100, RATE_MS = 50, LINGER_MS = 200, QUEUE_BYTES = 1 << 16 };
+enum { EVERY_MS = 100, RATE_OVER = 10, LINGER_MS = 200, QUEUE_BYTES = 1 << 16 };
 enum { OPEN_MS = 300 };                      /* at least, for those who wait for a short run */
 static const double LOAD_CHANGE = 0.01;      /* a load that changed by less in all its values is not sent */
 
@@ -23,8 +23,8 @@ struct feed {
     pthread_t thread; bool has_thread;
     /* the feed's thread; before and after its life the driving one */
     publish_map map, inner;
-    sample last; load sent;
-    double rate, speed, inline_share;        /* as observed last */
+    sample past[RATE_OVER]; unsigned observed;   /* the latest, in turn */
+    load sent;
     char *sending;                           /* QUEUE_BYTES, like `queue`: they are exchanged */
     /* shared, under the lock, which is held for copies of one line only */
     pthread_mutex_t lock;
@@ -97,26 +97,19 @@ static void send_load(feed *f, const load *now, bool always) {
     send(f, "load/0", PUBLISH_KEEP);
 }
 
-/* Rates are those since the observation before, unless that was just now. */
-static void observe_rates(feed *f, const run_progress *at) {
-    const sample last = f->last, now = { .at_s = now_s(), .ticks = (double)at->time, .events = at->events,
-                                         .windows = at->windows, .inline_windows = at->inline_windows };
-    const double wall_s = now.at_s - last.at_s;
-    if (wall_s <= 0 || (wall_s < RATE_MS / 1e3 && last.windows)) return;
-    const double windows = (double)(now.windows - last.windows);
-    f->speed = (now.ticks - last.ticks) / run_ticks_per_unit(f->run) / wall_s;
-    f->rate = rint((double)(now.events - last.events) / wall_s);
-    f->inline_share = windows > 0 ? (double)(now.inline_windows - last.inline_windows) / windows : 0;
-    f->last = now;
-}
-
+/* Rates are over the last second: a run may take that long for a window, and then goes on by leaps. */
 static void observe(feed *f, bool always) {
     run_progress at;
     run_progress_read(f->run, &at);
-    observe_rates(f, &at);
-    send_clock(f, &at, f->speed);
-    send_load(f, &(load){ .rate = f->rate, .inline_share = f->inline_share, .events = at.events, .windows = at.windows },
-              always);
+    const sample now = { .at_s = now_s(), .ticks = (double)at.time, .events = at.events, .windows = at.windows,
+                         .inline_windows = at.inline_windows };
+    const sample *from = &f->past[f->observed < RATE_OVER ? 0 : f->observed % RATE_OVER];
+    const double wall_s = fmax(now.at_s - from->at_s, 1e-6), windows = (double)(now.windows - from->windows);
+    send_clock(f, &at, (now.ticks - from->ticks) / run_ticks_per_unit(f->run) / wall_s);
+    const load l = { .rate = rint((double)(now.events - from->events) / wall_s), .events = now.events, .windows = now.windows,
+                     .inline_share = windows > 0 ? (double)(now.inline_windows - from->inline_windows) / windows : 0 };
+    send_load(f, &l, always);
+    f->past[f->observed++ % RATE_OVER] = now;
 }
 
 /* ---- run ---- */
@@ -231,7 +224,7 @@ bool feed_begin(feed *f, const nima_run *run, const feed_given *given) {
     sigset_t all, before;
     f->run = run;
     f->given = given;
-    f->last = (sample){ .at_s = now_s() };
+    f->past[f->observed++] = (sample){ .at_s = now_s() };
     send_run(f, NULL);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);     /* Ctrl-C is the driving thread's */
