@@ -114,6 +114,43 @@ def test_addresses(hosts, config):
     check(run.poll() == 130 and nothing_left(hosts), "Ctrl-C ends all hosts", (run.poll(), [hosts.pids(n, "nima-node") for n in hosts.names]))
 
 
+# ---- by hand
+def key_file(hosts, name):
+    path = os.path.join(hosts.folder, name)
+    with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
+        f.write(os.urandom(32).hex() + "\n")
+    return path
+
+
+def test_by_hand(hosts, config):
+    """Host b is not logged in to: nima-node is started there by hand, once with another key."""
+    key, other = key_file(hosts, "key"), key_file(hosts, "other-key")
+    path = os.path.join(hosts.folder, "by-hand.cfg")
+    with open(path, "w") as f:
+        f.write(open(config).read().replace(' ssh = "b";', "") + f'key = "{key}";\n')
+    model = f"{hosts.build}/models/tasep.so"
+    run = hosts.start("a", ["nima", "run", model, "--cluster", path, "--json", "--quiet", "--out", os.path.join(hosts.folder, "out-hand")],
+                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    line = run.stderr.readline()
+    while "--key FILE" not in line and line:
+        line = run.stderr.readline()
+    words = line.split("there: ", 1)[-1].split()[:-1] if line else ["nima-node"]
+    stranger = hosts.start("c", [*words, other], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(1)
+    stranger.kill()
+    stranger.wait()
+    time.sleep(0.5)
+    node = hosts.run("b", [*words, key], capture_output=True, text=True)
+    text, _ = run.communicate(timeout=60)
+    expected = outcome(hosts, [model, "--quiet", "--threads", "1", "--out", os.path.join(hosts.folder, "out-hand-one")])[1]
+    result = json.loads(text.strip().splitlines()[-1]) if text.strip() else {}
+    check(node.returncode == 0 and run.returncode == 0 and result.get("fingerprint") == expected.get("fingerprint"),
+          "a node started by hand takes part; one with another key does not", (node, run.returncode, result))
+    os.chmod(key, 0o644)
+    done = hosts.run("b", [*words, key], capture_output=True, text=True)
+    check(done.returncode == 2 and "0644" in done.stderr, "a key file that others can read is refused", done)
+
+
 # ---- faults
 def fault(hosts, config, seed):
     chance = random.Random(seed)
@@ -191,6 +228,7 @@ def main():
         test_layouts(hosts, config)
         test_refusals(hosts, config)
         test_addresses(hosts, config)
+        test_by_hand(hosts, config)
         test_document(hosts, arguments.document)
         print(f"seed {arguments.seed}")
         for i in range(arguments.runs):

@@ -91,7 +91,7 @@ static nima_err check_report(const authority *a, uint32_t child, const authority
         return refuse(error, room, c->name, "reports window %" PRIu64 " while %" PRIu64 " is granted", r->window,
                       a->grant.window);
     if (a->reported[child]) return refuse(error, room, c->name, "reports window %" PRIu64 " twice", r->window);
-    if (moment_before(r->net, a->grant.until))
+    if (moment_before(r->net, a->grant.until) && r->net.time < r->halt_at)      /* beyond its halt it may have left things undone */
         return refuse(error, room, c->name, "reports an event at %" PRId64 " (step %" PRIu32 ") in window %" PRIu64
                       ", which ends at %" PRId64 " (step %" PRIu32 ")", r->net.time, r->net.step, r->window,
                       a->grant.until.time, a->grant.until.step);
@@ -185,7 +185,7 @@ nima_err authority_open(authority *a, const authority_grant *g, uint64_t now_us,
     const bool runs = g->order == AUTHORITY_RUN && moment_before(g->from, g->until);
     const bool rests = g->order == AUTHORITY_REST && !moment_before(g->until, a->grant.until) &&
                        !moment_before(a->grant.until, g->until);
-    if ((!runs && !rests) || moment_before(g->from, a->grant.until) || moment_before(a->sum.net, g->from))
+    if ((!runs && !rests) || (runs && moment_before(g->from, a->grant.until)) || moment_before(a->sum.net, g->from))
         return refuse(error, room, "authority", "grants a window from %" PRId64 " (step %" PRIu32 ") until %" PRId64
                       " (step %" PRIu32 ")", g->from.time, g->from.step, g->until.time, g->until.step);
     for (uint32_t i = 0; i < g->awaited_count; i++)

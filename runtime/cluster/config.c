@@ -151,9 +151,10 @@ static void take_all(reading *r, cluster_config *c) {
     if (!c->hosts) complain(r, NULL, "hosts is missing");
     if (authority && !r->wrong) put_authority_first(r, authority, name, c);
     for (uint32_t i = 1; i < c->hosts; i++)
-        if (!*c->host[i].ssh) complain(r, NULL, "host %s: ssh is missing: expected a target of ssh, as user@host", c->host[i].name);
-    if (c->port + c->dispatchers * (c->dispatchers - 1) > 65535)
-        complain(r, NULL, "port: two for each pair of dispatchers, counted from %u, go beyond 65535", c->port);
+        if (!*c->host[i].ssh && !*c->key)
+            complain(r, NULL, "host %s: expected ssh = \"user@host\", or, to start nima-node there by hand, the setting key", c->host[i].name);
+    if (c->port + c->dispatchers * (c->dispatchers - 1) + 2 * c->hosts > 65535)
+        complain(r, NULL, "port: two for each pair of dispatchers, and for each host, counted from %u, go beyond 65535", c->port);
 }
 
 nima_err cluster_config_read(cluster_config *c, const char *path, char *error, size_t room) {

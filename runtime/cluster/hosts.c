@@ -24,7 +24,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { END_MS = 2000, GRACE_MS = 700 };
+enum { END_MS = 2000, GRACE_MS = 700, PIECE = 256 << 10 };
 
 static void find_node(char *path, size_t room) {             /* beside this program, or where libnima was installed */
     char self[PATH_MAX] = "";
@@ -190,20 +190,48 @@ static void gone(cluster *k, host_process *p) {
     ended(k, p, text);
 }
 
+static void take_text(cluster *k, host_process *p, const char *text, size_t bytes) {
+    for (size_t i = 0; i < bytes; i++) {
+        if (text[i] == '\n') {
+            p->line[p->line_bytes] = 0;
+            p->line_bytes = 0;
+            take_line(k, p);
+        } else if (p->line_bytes < sizeof p->line - 1) p->line[p->line_bytes++] = text[i];
+    }
+}
+
+static bool tell(host_process *p, const char *text, size_t bytes) {  /* by hand: over the link */
+    const wire_message m = { .kind = WIRE_CONTROL, .control = { .blob = { text, (uint32_t)bytes } } };
+    transport_fault fault;
+    return link_send_message(p->link, &m, &fault) == TRANSPORT_OK;
+}
+
+static void exchange_by_hand(cluster *k, host_process *p) {
+    link_frame f;
+    wire_message m;
+    transport_fault fault;
+    transport_err err;
+    while ((err = link_receive(p->link, &f, &fault)) == TRANSPORT_OK) {
+        if (!wire_decode(&m, f.data, f.bytes, p->host->name, &fault) && m.kind == WIRE_CONTROL) take_text(k, p, m.control.blob.at, m.control.blob.bytes);
+        link_discard(&f);
+    }
+    if (err != TRANSPORT_EMPTY && !k->ended) ended(k, p, fault.text);
+    while (link_is_up(p->link) && p->sent < p->bytes) {
+        const size_t bytes = p->bytes - p->sent < PIECE ? p->bytes - p->sent : PIECE;
+        if (!tell(p, p->text + p->sent, bytes)) break;
+        p->sent += bytes;
+    }
+}
+
 static void exchange(cluster *k, host_process *p) {
     char block[1024];
     ssize_t n;
+    if (p->link) { exchange_by_hand(k, p); return; }
     while (p->sent < p->bytes && (n = send(p->to, p->text + p->sent, p->bytes - p->sent, MSG_NOSIGNAL)) > 0) p->sent += (size_t)n;
     while (p->from >= 0 && (n = read(p->from, block, sizeof block)) != 0) {
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return;
-        for (ssize_t i = 0; i < n; i++) {
-            if (block[i] == '\n') {
-                p->line[p->line_bytes] = 0;
-                p->line_bytes = 0;
-                take_line(k, p);
-            } else if (p->line_bytes < sizeof p->line - 1) p->line[p->line_bytes++] = block[i];
-        }
+        take_text(k, p, block, (size_t)n);
     }
     if (p->from >= 0) gone(k, p);
 }
@@ -212,6 +240,7 @@ uint32_t hosts_poll(const cluster *k, struct pollfd *fds, uint32_t room) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < k->process_count; i++) {
         const host_process *p = &k->processes[i];
+        if (p->link && n < room) fds[n++] = (struct pollfd){ link_fd(p->link), POLLIN, 0 };
         if (p->from >= 0 && n < room) fds[n++] = (struct pollfd){ p->from, POLLIN, 0 };
         if (p->to >= 0 && p->sent < p->bytes && n < room) fds[n++] = (struct pollfd){ p->to, POLLOUT, 0 };
     }
@@ -230,6 +259,21 @@ bool hosts_read(cluster *k, uint32_t wait_ms) {
     }
 }
 
+/* Where nobody can log in: a link for whoever has the key, and a line for the user to type there. */
+static nima_err await_hand(cluster *k, host_process *p, int errors_fd, char *error, size_t room) {
+    const cluster_config *c = k->config;
+    const uint32_t port = c->port + k->count * (k->count - 1) + 2 * (uint32_t)(p - k->processes);
+    char url[URL_MAX], name[WIRE_NAME_MAX + 1];
+    transport_fault fault;
+    snprintf(url, sizeof url, "tcp://%s:%u", c->host[0].address, port);
+    snprintf(name, sizeof name, "authority.for.%s", p->host->name);
+    const link_options o = { .url = url, .self = name, .key = &k->key, .connect_ms = c->connect_ms, .hello_ms = 1500, .lost_ms = c->lost_ms,
+                             .heartbeat_ms = c->heartbeat_ms };
+    if (link_listen(&p->link, &o, &fault)) { snprintf(error, room, "%s", fault.text); return NIMA_E_LINK; }
+    dprintf(errors_fd, "nima: waiting %u s for host %s; there: nima-node --join %s --key FILE\n", c->connect_ms / 1000, p->host->name, url);
+    return NIMA_OK;
+}
+
 nima_err hosts_start(nima_run *r, const nima_options *o, char *error, size_t room) {
     cluster *k = r->cluster;
     const cluster_config *c = k->config;
@@ -245,7 +289,8 @@ nima_err hosts_start(nima_run *r, const nima_options *o, char *error, size_t roo
         first += p->count;
         if (i == 0) { p->first++; p->count--; }              /* the first is this process */
         nima_err code = describe(r, o, p, error, room);
-        if (!code) code = hosts_spawn(c, p, i == 0, "--join", r->tuning.errors_fd ? r->tuning.errors_fd : 2, error, room);
+        if (!code && i && !*c->host[i].ssh) code = await_hand(k, p, r->tuning.errors_fd ? r->tuning.errors_fd : 2, error, room);
+        else if (!code) code = hosts_spawn(c, p, i == 0, "--join", r->tuning.errors_fd ? r->tuning.errors_fd : 2, error, room);
         if (code) return code;
     }
     const uint64_t begin = cluster_now_us();
@@ -270,7 +315,8 @@ void hosts_up(cluster *k) {
         free(p->text);
         p->text = NULL;
         p->bytes = p->sent = 0;
-        if (send(p->to, "up\n", 3, MSG_NOSIGNAL) != 3) {}          /* gone: its output says so */
+        if (p->link) { if (!tell(p, "up\n", 3)) {} }
+        else if (send(p->to, "up\n", 3, MSG_NOSIGNAL) != 3) {}          /* gone: its output says so */
     }
     if (k->process_count && *k->folder) hosts_remove_folder(k->folder);
     k->folder[0] = 0;
@@ -290,7 +336,11 @@ void hosts_end(cluster *k, bool failed) {
     k->ended = true;
     uint64_t until = cluster_now_us() + (failed ? 0 : END_MS * 1000);
     for (uint32_t i = 0; i < k->process_count && !failed; i++) if (k->processes[i].count) wait_for(&k->processes[i], until);
-    for (uint32_t i = 0; i < k->process_count; i++) if (k->processes[i].to >= 0) close(k->processes[i].to);
+    for (uint32_t i = 0; i < k->process_count; i++) {
+        transport_fault fault;
+        if (k->processes[i].to >= 0) close(k->processes[i].to);
+        if (k->processes[i].link && link_close(k->processes[i].link, failed ? 100 : END_MS, &fault)) {}      /* the run is over either way */
+    }
     until = cluster_now_us() + GRACE_MS * 1000;
     for (uint32_t i = 0; i < k->process_count; i++) {
         host_process *p = &k->processes[i];

@@ -5,6 +5,7 @@
 /* Reads what the host is to do from standard input (hosts.c says how), starts its dispatchers, watches them, and ends them all when one
  * fails, or when its input ends. Leaves nothing behind. */
 int join_main(void);
+int relay_main(const char *address, const char *key_file);    /* the same, told over a sealed link to an address */
 /* Reads lines: `ping`, `bind ADDRESS PORT`, `reach ADDRESS PORT`; answers each with one line. */
 int describe_main(void);
 int dispatcher_main(const char *folder, const char *number, const char *parent);

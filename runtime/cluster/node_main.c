@@ -88,9 +88,12 @@ int dispatcher_main(const char *folder, const char *number, const char *parent) 
 int main(int argc, char **argv) {
     if (argc == 5 && !strcmp(argv[1], "--dispatcher")) return dispatcher_main(argv[2], argv[3], argv[4]);
     if (argc == 2 && !strcmp(argv[1], "--join")) return join_main();
+    if (argc == 5 && !strcmp(argv[1], "--join") && !strcmp(argv[3], "--key")) return relay_main(argv[2], argv[4]);
     if (argc == 2 && !strcmp(argv[1], "--describe")) return describe_main();
     fputs("nima-node is started by nima, on other hosts by ssh, and is told what to do on its standard input:\n"
           "  --join      takes part in a run\n"
-          "  --describe  tells what this host has, for `nima cluster check`\n", stderr);
+          "  --describe  tells what this host has, for `nima cluster check`\n"
+          "or by hand, where there is no ssh:\n"
+          "  --join tcp://HOST:PORT --key FILE   takes part in a run of the authority there, which has the same key\n", stderr);
     return 2;
 }

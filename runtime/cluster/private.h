@@ -27,7 +27,8 @@ typedef struct { char *at; size_t bytes; } part_so_far;
 typedef struct {                             /* leader: the process that watches a host's dispatchers, `nima-node --join` */
     const config_host *host;
     uint32_t first, count;                   /* the dispatchers it starts */
-    pid_t pid;                               /* it, or the ssh that leads to it */
+    pid_t pid;                               /* it, or the ssh that leads to it; 0: started by hand */
+    link_end *link;                          /* if so: to it */
     int to, from;                            /* its standard input and output; -1: closed */
     char *text; size_t bytes, sent;          /* what it is told at the start, and how much of that it has */
     char line[CAUSE_MAX]; size_t line_bytes; /* being read */
