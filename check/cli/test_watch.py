@@ -1,4 +1,5 @@
 """test_watch.py: `nima run --publish`, read by `nima watch` and by clients that nobody here wrote: nngcat, nanocat, msgpack."""
+import ctypes
 import json
 import os
 import pathlib
@@ -150,6 +151,28 @@ class Watching(Case):
         run.communicate(timeout=20)
         self.assertIn("the link is lost", watcher.stderr.readline())
         self.assertIsNone(watcher.poll())
+
+    def test_hostile_messages_are_said_and_others_read(self):
+        nng, publisher = ctypes.CDLL("libnng.so.1"), ctypes.c_uint32()
+        self.assertEqual(nng.nng_pub0_open(ctypes.byref(publisher)), 0)
+        self.addCleanup(nng.nng_close, publisher)
+        self.assertEqual(nng.nng_listen(publisher, self.urls[0].encode(), None, 0), 0)
+
+        def send(frame):
+            self.assertEqual(nng.nng_send(publisher, frame, ctypes.c_size_t(len(frame)), 0), 0)
+        watcher = self.spawn(NIMA, "watch", self.urls[0])
+        bad = [b"garbage", b"", b"t" * 200 + b"\0\x92\x01\xc0", b"t\0", b"t\0\xc0", b"t\0\x92\x01", b"t\0\x92\x01\xdd\xff\xff\xff\xff",
+               b"t\0\x92\x01\xdb\xff\xff\xff\xffab", b"t\0\x92\x01" + b"\x91" * 100000, b"t\0\x92\x01\xc0\xc0", b"t\0\x92\x01\x81\x90\x01"]
+        time.sleep(1)                        # it connects
+        for frame in bad:
+            send(frame)
+        send(b"t\x1b\xff\0\x92\x02\x97\xa3a\xff\0\xc4\x02\0\x1f\xd4\x05\x00\xcb\x7f\xf8\0\0\0\0\0\0\xd1\xff\x00\xa2\xc2\x9b\xca\x3f\0\0\0")
+        send(b"run\0\x92\x01\x81\xa5state\xa3end")
+        seen, err = self.read(watcher)
+        self.assertEqual(seen[0], {"topic": "t\x1b\ufffd", "counter": 2, "value": ["a\ufffd\ufffd", "001f", None, None, -256, "\ufffd\ufffd", 0.5]})
+        self.assertEqual([m["topic"] for m in seen[1:]], ["run"])
+        for frame in bad:
+            self.assertIn(f"a message of {len(frame)} bytes", err)
 
     def test_refusals(self):
         for url in ("udp://127.0.0.1:1", "tcp://", "inproc://x", "5555", "ipc://relative"):
