@@ -21,7 +21,7 @@ nice ninja -C "$build" >"$folder/build.log" 2>&1 || { tail "$folder/build.log"; 
 # first_failing CTEST-OPTIONS: the first test that fails now, twice; a test run that does not end is found as well
 first_failing() {
     local log=$folder/test.log
-    timeout 600 nice ctest --test-dir "$build" -j 2 "$@" --stop-on-failure --repeat until-pass:2 >"$log" 2>&1 || true
+    timeout 300 nice ctest --test-dir "$build" -j 2 "$@" -E '^cluster' --stop-on-failure --repeat until-pass:2 >"$log" 2>&1 || true
     grep -q 'tests passed' "$log" || { echo "(the test run hangs)"; return; }
     sed -nE 's/^[[:space:]]+[0-9]+ - (.*) \((Failed|Timeout|SEGFAULT|[A-Z][A-Za-z_]+ ?[a-z]*)\).*$/\1/p' "$log" | head -n 1
 }
@@ -72,12 +72,13 @@ broken "a late event is delivered twice" $e 'sort_in(c, queue_pop_heap(q).mail);
 broken "an id is used again (no new generation)" $s \
     'if (a->generation++ == GENERATION_MAX)' 'if (a->generation == GENERATION_MAX)' 'pitfall 17: ids are never reused'
 broken "a window is one tick too long" $w \
-    'end = (grid + 1) * e->lookahead;' 'end = (grid + 1) * e->lookahead + 1;' 'edge of a window'
+    'if (span < end - r->net) end = r->net + span;' \
+    'if (span < end - r->net) return r->net + span + 1;' 'edge of a window'
 broken "two agents share a generator" $s \
-    'a->stream = l->number << 48 | i;' 'a->stream = l->number << 48 | i >> 1;' 'random models'
+    'a->stream = l->number << 48 | i;' 'a->stream = l->number << 48 | i >> 1;' '^layouts: random models'
 broken "streams follow slots" $s \
-    'a->stream = l->number << 48 | i;' 'a->stream = l->number << 48 | slot;' 'random models'
-broken "draws are not kept" $e 'c->agent->draws = c->random.draws;' ';' 'random models'
+    'a->stream = l->number << 48 | i;' 'a->stream = l->number << 48 | slot;' '^layouts: random models'
+broken "draws are not kept" $e 'c->agent->draws = c->random.draws;' ';' 'theory: M/M/1 queue'
 broken "a cancelled alarm rings" $e \
     'return map_remove(&c->shard->cancelled,' \
     'return 0 && map_remove(&c->shard->cancelled,' 'pitfall 32: a cancel beside'
@@ -101,13 +102,13 @@ broken "the bound of steps is one too many" $c \
     'delay == 0 && c->step + 1 >= e->step_bound' 'delay == 0 && c->step >= e->step_bound' 'pitfall 34'
 broken "a worker is not woken" runtime/worker/team.c \
     'if (atomic_load(&t->sleepers)) futex_wake(&t->epoch);' ';' 'pitfall 28'
-broken "subscribers stay after death" actors/topics.c '!(a->flags & AGENT_ALIVE)) {' '0) {' 'random models'
+broken "subscribers stay after death" actors/topics.c '!(a->flags & AGENT_ALIVE)) {' '0) {' '^layouts: random models'
 broken "a delay below the lookahead is let through" $c \
     'if (delay < e->lookahead && !nima_same(to, c->me.self))' 'if (0)' 'broken promises'
 broken "the last failure is named, not the first" runtime/worker/failure.c \
     'return a->time < b->time;' 'return a->time > b->time;' 'earliest of many'
 broken "memory has no limit" actors/memory.c 'now > m->limit' '0' 'pitfall 29: out of memory at'
-broken "a dead agent's level stays" actors/collect.c 'level_change(c, i, -last);' ';' 'random models'
+broken "a dead agent's level stays" actors/collect.c 'level_change(c, i, -last);' ';' '^layouts: random models'
 broken "means of shards are combined without weights" runtime/sample.c \
     'a.mean = a.mean + d * nb / n;' 'a.mean = a.mean + d / 2;' 'pitfall 19: collected'
 broken "a moved alarm rings at its old time, too" $c \
