@@ -1,5 +1,5 @@
-/* dispatched.c: check/layouts/random_driver.c, with its models run on several dispatchers. There the model is part of the program;
- * other processes need it in a file, which is loaded here in its place. NIMA_DISPATCHERS: how many. */
+/* dispatched.c: check/layouts/random_driver.c, with its models run on several dispatchers. There the model is part of
+ * the program; other processes need it in a file, which is loaded here in its place. NIMA_DISPATCHERS: how many. */
 #include "run.h"
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
-/* check.c: `nima cluster check`: asks every host of a configuration what it has and whether a run could use it. See cluster.h. */
+/* check.c: `nima cluster check`: asks every host of a configuration what it has and whether a run could use it. See
+ * cluster.h. */
 #include "cluster/private.h"
 #include "cluster/probe.h"
 #include <arpa/inet.h>
@@ -12,7 +13,13 @@
 #include <unistd.h>
 
 enum { ANSWER_MS = 15000, PINGS = 5 };
-typedef struct { char version[64]; int abi, cores, regions; unsigned long long probe; double gib, offset_ms, round_trip_ms; char wrong[300]; } finding;
+typedef struct {
+    char version[64];
+    int abi, cores, regions;
+    unsigned long long probe;
+    double gib, offset_ms, round_trip_ms;
+    char wrong[300];
+} finding;
 
 static bool answer(host_process *p, char *line, size_t room) {       /* one line; false: none came */
     size_t n = 0;
@@ -31,7 +38,8 @@ static bool answer(host_process *p, char *line, size_t room) {       /* one line
     return true;
 }
 
-static bool ask(host_process *p, char *line, size_t room, const char *format, ...) __attribute__((format(printf, 4, 5)));
+static bool ask(host_process *p, char *line, size_t room, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 static bool ask(host_process *p, char *line, size_t room, const char *format, ...) {
     char text[200];
     va_list args;
@@ -64,12 +72,16 @@ static void ask_clock(host_process *p, finding *f) {
 
 static void judge(const cluster_config *c, const config_host *h, host_process *p, const char *meeting, finding *f) {
     char line[200];
-    if (sscanf(p->line, "nima %63s %d %llx %d %d %lf", f->version, &f->abi, &f->probe, &f->cores, &f->regions, &f->gib) != 6)
+    if (sscanf(p->line, "nima %63s %d %llx %d %d %lf", f->version, &f->abi, &f->probe, &f->cores, &f->regions,
+               &f->gib) != 6)
         snprintf(f->wrong, sizeof f->wrong, "what answers is no nima-node: %.60s", p->line);
     else if (strcmp(f->version, NIMA_VERSION) || f->abi != NIMA_ABI)
-        snprintf(f->wrong, sizeof f->wrong, "nima %s (interface %d), here %s (%d)", f->version, f->abi, NIMA_VERSION, NIMA_ABI);
-    else if (f->probe != cluster_probe() && !c->any_arithmetic) snprintf(f->wrong, sizeof f->wrong, "it computes differently from the authority");
-    else if ((int)(h->threads * h->dispatchers) > f->cores) snprintf(f->wrong, sizeof f->wrong, "%u workers on %d cores", h->threads * h->dispatchers, f->cores);
+        snprintf(f->wrong, sizeof f->wrong, "nima %s (interface %d), here %s (%d)", f->version, f->abi, NIMA_VERSION,
+                 NIMA_ABI);
+    else if (f->probe != cluster_probe() && !c->any_arithmetic)
+        snprintf(f->wrong, sizeof f->wrong, "it computes differently from the authority");
+    else if ((int)(h->threads * h->dispatchers) > f->cores)
+        snprintf(f->wrong, sizeof f->wrong, "%u workers on %d cores", h->threads * h->dispatchers, f->cores);
     if (*f->wrong) return;
     ask_clock(p, f);
     if (!ask(p, line, sizeof line, "bind %s %u\n", h->address, p->first ? c->port : 0) || strcmp(line, "good"))
@@ -85,7 +97,9 @@ static int open_meeting(const cluster_config *c, char *meeting, size_t room) {
     snprintf(meeting, room, "%s %u", c->host[0].address, c->port);
     if (fd < 0) return -1;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (inet_pton(AF_INET, c->host[0].address, &at.sin_addr) == 1 && !bind(fd, (struct sockaddr *)&at, sizeof at) && !listen(fd, 64)) return fd;
+    if (inet_pton(AF_INET, c->host[0].address, &at.sin_addr) == 1 && !bind(fd, (struct sockaddr *)&at, sizeof at) &&
+        !listen(fd, 64))
+        return fd;
     close(fd);
     return -1;
 }
@@ -93,8 +107,10 @@ static int open_meeting(const cluster_config *c, char *meeting, size_t room) {
 static void inspect(const cluster_config *c, uint32_t i, const char *meeting, finding *f) {
     host_process p = { .host = &c->host[i], .first = i, .to = -1, .from = -1 };
     char error[300];
-    if (hosts_spawn(c, &p, i == 0, "--describe", 2, error, sizeof error)) snprintf(f->wrong, sizeof f->wrong, "%s", error);
-    else if (!answer(&p, p.line, sizeof p.line)) snprintf(f->wrong, sizeof f->wrong, "ssh %s %s gives no answer", c->host[i].ssh, c->host[i].node);
+    if (hosts_spawn(c, &p, i == 0, "--describe", 2, error, sizeof error))
+        snprintf(f->wrong, sizeof f->wrong, "%s", error);
+    else if (!answer(&p, p.line, sizeof p.line))
+        snprintf(f->wrong, sizeof f->wrong, "ssh %s %s gives no answer", c->host[i].ssh, c->host[i].node);
     else judge(c, &c->host[i], &p, meeting, f);
     if (p.to >= 0) close(p.to);
     if (p.from >= 0) close(p.from);
@@ -107,7 +123,8 @@ uint32_t cluster_check(const char *path, FILE *to, char *error, size_t room) {
     uint32_t wrong = 0;
     if (cluster_config_read(&c, path, error, room)) return UINT32_MAX;
     const int fd = open_meeting(&c, meeting, sizeof meeting);
-    fprintf(to, "%-12s %-16s %5s %4s %10s %8s %9s %11s %10s  %s\n", "host", "address", "cores", "NUMA", "memory", "nima", "workers", "clock", "round trip", "");
+    fprintf(to, "%-12s %-16s %5s %4s %10s %8s %9s %11s %10s  %s\n", "host", "address", "cores", "NUMA", "memory",
+            "nima", "workers", "clock", "round trip", "");
     for (uint32_t i = 0; i < c.hosts; i++) {
         const config_host *h = &c.host[i];
         finding f = { .round_trip_ms = -1 };
@@ -119,8 +136,8 @@ uint32_t cluster_check(const char *path, FILE *to, char *error, size_t room) {
             snprintf(clock, sizeof clock, "%+.2f ms", f.offset_ms);
             snprintf(trip, sizeof trip, "%.2f ms", f.round_trip_ms);
         }
-        fprintf(to, "%-12s %-16s %5d %4d %6.1f GiB %8s %9s %11s %10s  %s\n", h->name, h->address, f.cores, f.regions, f.gib,
-                *f.version ? f.version : "-", workers, clock, trip, *f.wrong ? "WRONG" : "good");
+        fprintf(to, "%-12s %-16s %5d %4d %6.1f GiB %8s %9s %11s %10s  %s\n", h->name, h->address, f.cores, f.regions,
+                f.gib, *f.version ? f.version : "-", workers, clock, trip, *f.wrong ? "WRONG" : "good");
         if (*f.wrong) fprintf(to, "  host %s: %s\n", h->name, f.wrong);
         wrong += *f.wrong != 0;
     }

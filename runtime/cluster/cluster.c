@@ -10,10 +10,15 @@ static bool report(nima_run *r) {            /* of the window that was run; wind
     const uint64_t ran = events - k->events;
     k->events = events;
     moment earliest = { r->net, r->net_step };
-    for (unsigned w = 0; w < r->threads; w++) if (r->contexts[w].failed) earliest = MOMENT_NEVER;   /* a shard was abandoned: no NET */
-    const wire_net net = { .window = k->arrivals.window, .events = ran, .earliest = { earliest.time, earliest.step }, .halt_time = r->halt_at,
-                           .compute_ns = (uint64_t)(r->window_us * 1000), .exchange_ns = k->exchange_us * 1000,
-                           .sent = { k->sent, k->count } };
+    for (unsigned w = 0; w < r->threads; w++)
+        if (r->contexts[w].failed) earliest = MOMENT_NEVER; /* a shard was abandoned: no NET */
+    const wire_net net = {.window = k->arrivals.window,
+                          .events = ran,
+                          .earliest = {earliest.time, earliest.step},
+                          .halt_time = r->halt_at,
+                          .compute_ns = (uint64_t)(r->window_us * 1000),
+                          .exchange_ns = k->exchange_us * 1000,
+                          .sent = {k->sent, k->count}};
     if (k->self) {
         const wire_message m = { .kind = WIRE_NET, .net = net };
         cluster_send(r, 0, &m);
@@ -21,8 +26,15 @@ static bool report(nima_run *r) {            /* of the window that was run; wind
     }
     uint32_t count = 0;
     for (uint32_t d = 0; d < k->count; d++) if (k->sent[d]) k->report_counts[count++] = (batch_count){ d, k->sent[d] };
-    const authority_report own = { .window = net.window, .net = earliest, .halt_at = r->halt_at, .last_event = -1,
-                                   .events = ran, .busy_us = (uint64_t)r->window_us, .exchange_us = k->exchange_us, .sent = k->report_counts, .sent_count = count };
+    const authority_report own = {.window = net.window,
+                                  .net = earliest,
+                                  .halt_at = r->halt_at,
+                                  .last_event = -1,
+                                  .events = ran,
+                                  .busy_us = (uint64_t)r->window_us,
+                                  .exchange_us = k->exchange_us,
+                                  .sent = k->report_counts,
+                                  .sent_count = count};
     char error[300];
     if (authority_take(k->authority, 0, &own, cluster_now_us(), error, sizeof error)) cluster_fail(r, "%s", error);
     while (!r->failed && !authority_complete(k->authority)) cluster_pump(r, true);
@@ -39,7 +51,8 @@ static bool await_batches(nima_run *r, const authority_grant *g) {   /* and star
     cluster *k = r->cluster;
     const uint64_t begin = cluster_now_us();
     for (bool started = false; !r->failed; cluster_pump(r, true)) {
-        if (arrivals_start(&k->arrivals, g, &started)) cluster_fail(r, "%s: more events arrived than were sent", k->peers[k->self].name);
+        if (arrivals_start(&k->arrivals, g, &started))
+            cluster_fail(r, "%s: more events arrived than were sent", k->peers[k->self].name);
         if (started) break;
         if (k->ended) return false;
     }
@@ -51,13 +64,20 @@ static bool await_batches(nima_run *r, const authority_grant *g) {   /* and star
 static void grant(nima_run *r, const authority_grant *plan) {   /* to all; returns once it may be started here */
     cluster *k = r->cluster;
     char error[300];
-    if (authority_open(k->authority, plan, cluster_now_us(), error, sizeof error)) { cluster_fail(r, "%s", error); return; }
+    if (authority_open(k->authority, plan, cluster_now_us(), error, sizeof error)) {
+        cluster_fail(r, "%s", error);
+        return;
+    }
     for (uint32_t d = 1; d < k->count && !r->failed; d++) {
         authority_grant g;
         authority_grant_to(k->authority, d, &g);
         uint32_t expected = g.awaited_count ? g.awaited[0].batches : 0;
-        const wire_message m = { .kind = WIRE_GRANT, .grant = { .window = g.window, .from = { g.from.time, g.from.step },
-                                 .until = { g.until.time, g.until.step }, .order = g.order, .expected = { &expected, 1 } } };
+        const wire_message m = {.kind = WIRE_GRANT,
+                                .grant = {.window = g.window,
+                                          .from = {g.from.time, g.from.step},
+                                          .until = {g.until.time, g.until.step},
+                                          .order = g.order,
+                                          .expected = {&expected, 1}}};
         cluster_send(r, d, &m);
     }
     authority_grant own;
@@ -67,8 +87,10 @@ static void grant(nima_run *r, const authority_grant *plan) {   /* to all; retur
 
 void cluster_begin_window(nima_run *r) {
     r->cluster->collected = false;
-    const authority_grant plan = { .window = r->cluster->arrivals.window + 1, .order = AUTHORITY_RUN, .from = { r->net, r->net_step },
-                                   .until = r->step_mode ? (moment){ r->net, r->net_step + 1 } : (moment){ r->until, 0 } };
+    const authority_grant plan = {.window = r->cluster->arrivals.window + 1,
+                                  .order = AUTHORITY_RUN,
+                                  .from = {r->net, r->net_step},
+                                  .until = r->step_mode ? (moment){r->net, r->net_step + 1} : (moment){r->until, 0}};
     grant(r, &plan);
 }
 
@@ -85,8 +107,11 @@ static void tell_failure(nima_run *r) {      /* follower: before its report */
     for (unsigned w = 0; w < r->threads; w++) {
         const context *c = &r->contexts[w];
         if (!c->failed) continue;
-        const wire_message m = { .kind = WIRE_FAIL, .fail = { .code = c->failure.code, .at = { c->failure.time, c->failure.step },
-                                 .agent = c->failure.agent.bits, .cause = wire_text_of(c->failure.text) } };
+        const wire_message m = {.kind = WIRE_FAIL,
+                                .fail = {.code = c->failure.code,
+                                         .at = {c->failure.time, c->failure.step},
+                                         .agent = c->failure.agent.bits,
+                                         .cause = wire_text_of(c->failure.text)}};
         cluster_send(r, 0, &m);
     }
 }
@@ -120,7 +145,8 @@ void cluster_row(nima_run *r, const double *row) {
 }
 
 typedef struct { nima_id to; uint64_t number; uint32_t type, bytes; } post_head;
-void cluster_post(nima_run *r, nima_id to, nima_time at, uint32_t type, uint64_t number, const void *payload, uint32_t bytes) {
+void cluster_post(nima_run *r, nima_id to, nima_time at, uint32_t type, uint64_t number, const void *payload,
+                  uint32_t bytes) {
     cluster *k = r->cluster;
     const post_head head = { to, number, type, bytes };
     const uint32_t owner = cluster_owner(r, id_shard(to));
@@ -141,7 +167,10 @@ void cluster_take_post(nima_run *r, const wire_control *m) {
     if (m->blob.bytes < sizeof head) { cluster_fail(r, "a post of nothing"); return; }
     memcpy(&head, m->blob.at, sizeof head);
     const uint32_t shard_number = id_shard(head.to);
-    if (head.bytes != m->blob.bytes - sizeof head || shard_number < r->own_from || shard_number >= r->own_to) { cluster_fail(r, "a post to nobody here"); return; }
+    if (head.bytes != m->blob.bytes - sizeof head || shard_number < r->own_from || shard_number >= r->own_to) {
+        cluster_fail(r, "a post to nobody here");
+        return;
+    }
     embed_post(r, head.to, m->number, head.type, head.number, (const char *)m->blob.at + sizeof head, head.bytes);
 }
 
@@ -153,7 +182,9 @@ static void ask_status(nima_run *r, uint32_t operation, nima_time *last_event, b
     *last_event = k->last_event;
     *pending = k->pending;
 }
-void cluster_sample(nima_run *r, nima_time *last_event, bool *pending) { ask_status(r, OPERATION_SAMPLE, last_event, pending); }
+void cluster_sample(nima_run *r, nima_time *last_event, bool *pending) {
+    ask_status(r, OPERATION_SAMPLE, last_event, pending);
+}
 void cluster_step(nima_run *r, bool *any, bool *more) {
     nima_time last = -1;
     bool pending = false;
@@ -163,7 +194,9 @@ void cluster_step(nima_run *r, bool *any, bool *more) {
     *any = r->cluster->any_step;
     *more = r->cluster->more_steps;
 }
-void cluster_status(nima_run *r, nima_time *last_event, bool *pending) { ask_status(r, OPERATION_STATUS, last_event, pending); }
+void cluster_status(nima_run *r, nima_time *last_event, bool *pending) {
+    ask_status(r, OPERATION_STATUS, last_event, pending);
+}
 
 void cluster_collect(nima_run *r) {
     cluster *k = r->cluster;
@@ -195,7 +228,8 @@ nima_err cluster_follow(nima_run *r) {
                 report(r);
                 continue;
             }
-            window_follow(r, g.from.time, g.from.step, g.until.step ? g.until.time + 1 : g.until.time, g.until.step > 0);
+            window_follow(r, g.from.time, g.from.step, g.until.step ? g.until.time + 1 : g.until.time,
+                          g.until.step > 0);
             cluster_end_window(r);
         } else if (k->operation) {
             const uint32_t operation = k->operation;
@@ -222,7 +256,8 @@ static nima_err allocate(nima_run *r, char *error, size_t room) {
     k->report_counts = calloc(k->count, sizeof *k->report_counts);
     k->parts = calloc(k->count, sizeof *k->parts);
     bool good = k->parts && k->links && k->peers && k->batches && k->sent && k->report_counts;
-    for (uint32_t d = 0; good && d < k->count; d++) good = d == k->self || !wire_batch_init(&k->batches[d], WIRE_BATCH_BYTES);
+    for (uint32_t d = 0; good && d < k->count; d++)
+        good = d == k->self || !wire_batch_init(&k->batches[d], WIRE_BATCH_BYTES);
     if (!good) snprintf(error, room, "no memory for batches");
     return good ? NIMA_OK : NIMA_E_MEMORY;
 }
@@ -233,11 +268,14 @@ static nima_err lead(nima_run *r, const nima_options *o, char *error, size_t roo
     randombytes_buf(k->run_id, 16);
     k->has_key = k->config->hosts > 1 && !k->config->insecure;
     if (k->has_key && !*k->config->key) seal_key_new(&k->key);
-    else if (k->has_key && seal_key_read(&k->key, k->config->key, &fault)) { snprintf(error, room, "%s", fault.text); return NIMA_E_USAGE; }
+    else if (k->has_key && seal_key_read(&k->key, k->config->key, &fault)) {
+        snprintf(error, room, "%s", fault.text);
+        return NIMA_E_USAGE;
+    }
     return hosts_start(r, o, error, room);
 }
 
-static nima_err begin(nima_run *r, char *error, size_t room) {       /* links, the clock, and everybody's first report */
+static nima_err begin(nima_run *r, char *error, size_t room) { /* links, the clock, and everybody's first report */
     cluster *k = r->cluster;
     nima_err code = links_name(k, error, room);
     if (!code) code = links_open(k, error, room);

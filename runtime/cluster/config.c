@@ -1,5 +1,5 @@
-/* config.c: cluster.cfg, with every setting checked: its name, its type, its range. libconfig reads the grammar; it ignores names it is
- * not asked for, and wraps integers that do not fit, so both are looked at here. See config.h. */
+/* config.c: cluster.cfg, with every setting checked: its name, its type, its range. libconfig reads the grammar; it
+ * ignores names it is not asked for, and wraps integers that do not fit, so both are looked at here. See config.h. */
 #include "cluster/private.h"
 #include <ctype.h>
 #include <errno.h>
@@ -10,7 +10,8 @@
 
 typedef struct { const char *path; char *error; size_t room; bool wrong; config_t file; } reading;
 
-static void complain(reading *r, const config_setting_t *at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void complain(reading *r, const config_setting_t *at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 static void complain(reading *r, const config_setting_t *at, const char *format, ...) {
     if (r->wrong) return;
     r->wrong = true;
@@ -22,9 +23,12 @@ static void complain(reading *r, const config_setting_t *at, const char *format,
 }
 
 /* ---- values ---- */
-static const char *name_of(const config_setting_t *s) { return config_setting_name(s) ? config_setting_name(s) : "setting"; }
+static const char *name_of(const config_setting_t *s) {
+    return config_setting_name(s) ? config_setting_name(s) : "setting";
+}
 
-static void take_text(reading *r, const config_setting_t *s, char *to, size_t room, const char *allowed, const char *expected) {
+static void take_text(reading *r, const config_setting_t *s, char *to, size_t room, const char *allowed,
+                      const char *expected) {
     const char *text = config_setting_type(s) == CONFIG_TYPE_STRING ? config_setting_get_string(s) : NULL;
     bool good = text && *text && *text != '-' && strlen(text) < room;
     for (const char *c = text; good && *c; c++) good = isalnum((unsigned char)*c) || strchr(allowed, *c);
@@ -60,7 +64,9 @@ static void take_number(reading *r, const config_setting_t *s, uint32_t *to, uin
 
 static void take_seconds(reading *r, const config_setting_t *s, uint32_t *ms, double least, double most) {
     const int type = config_setting_type(s);
-    const double x = type == CONFIG_TYPE_FLOAT ? config_setting_get_float(s) : type == CONFIG_TYPE_INT ? (double)config_setting_get_int(s) : -1.0;
+    const double x = type == CONFIG_TYPE_FLOAT ? config_setting_get_float(s)
+                     : type == CONFIG_TYPE_INT ? (double)config_setting_get_int(s)
+                                               : -1.0;
     if (x >= least && x <= most) *ms = (uint32_t)lrint(x * 1000);
     else complain(r, s, "%s: expected seconds, from %g to %g", name_of(s), least, most);
 }
@@ -77,16 +83,25 @@ static const char plain[] = "._-", path_letters[] = "._-/+@~", target_letters[] 
 
 static void take_host(reading *r, const config_setting_t *s, config_host *h) {
     *h = (config_host){ .node = "nima-node", .dispatchers = 1 };
-    if (config_setting_type(s) != CONFIG_TYPE_GROUP) { complain(r, s, "hosts: expected groups { name = ...; address = ...; }"); return; }
+    if (config_setting_type(s) != CONFIG_TYPE_GROUP) {
+        complain(r, s, "hosts: expected groups { name = ...; address = ...; }");
+        return;
+    }
     for (int i = 0; i < config_setting_length(s) && !r->wrong; i++) {
         const config_setting_t *one = config_setting_get_elem(s, (unsigned)i);
-        if (is(one, "name")) take_text(r, one, h->name, sizeof h->name, plain, "a name of letters, digits, dots, dashes");
-        else if (is(one, "address")) take_text(r, one, h->address, sizeof h->address, address_letters, "an address, as 10.0.0.1");
-        else if (is(one, "ssh")) take_text(r, one, h->ssh, sizeof h->ssh, target_letters, "a target of ssh, as user@host");
-        else if (is(one, "node")) take_text(r, one, h->node, sizeof h->node, path_letters, "the path of nima-node there");
+        if (is(one, "name"))
+            take_text(r, one, h->name, sizeof h->name, plain, "a name of letters, digits, dots, dashes");
+        else if (is(one, "address"))
+            take_text(r, one, h->address, sizeof h->address, address_letters, "an address, as 10.0.0.1");
+        else if (is(one, "ssh"))
+            take_text(r, one, h->ssh, sizeof h->ssh, target_letters, "a target of ssh, as user@host");
+        else if (is(one, "node"))
+            take_text(r, one, h->node, sizeof h->node, path_letters, "the path of nima-node there");
         else if (is(one, "dispatchers")) take_number(r, one, &h->dispatchers, 1, CONFIG_HOSTS_MAX);
         else if (is(one, "threads")) take_number(r, one, &h->threads, 1, 4096);
-        else complain(r, one, "%s: not a setting of a host: name, address, ssh, node, dispatchers, threads", name_of(one));
+        else
+            complain(r, one, "%s: not a setting of a host: name, address, ssh, node, dispatchers, threads",
+                     name_of(one));
     }
     if (!*h->name) complain(r, s, "a host without a name");
     else if (!*h->address) complain(r, s, "host %s: address is missing: expected what the others reach it at", h->name);
@@ -110,7 +125,10 @@ static void take_hosts(reading *r, const config_setting_t *s, cluster_config *c)
 }
 
 static void take_timeouts(reading *r, const config_setting_t *s, cluster_config *c) {
-    if (config_setting_type(s) != CONFIG_TYPE_GROUP) { complain(r, s, "timeouts: expected a group { lost = 3.0; ... }"); return; }
+    if (config_setting_type(s) != CONFIG_TYPE_GROUP) {
+        complain(r, s, "timeouts: expected a group { lost = 3.0; ... }");
+        return;
+    }
     for (int i = 0; i < config_setting_length(s) && !r->wrong; i++) {
         const config_setting_t *one = config_setting_get_elem(s, (unsigned)i);
         if (is(one, "connect")) take_seconds(r, one, &c->connect_ms, 1, 600);
@@ -144,22 +162,30 @@ static void take_all(reading *r, cluster_config *c) {
         else if (is(s, "timeouts")) take_timeouts(r, s, c);
         else if (is(s, "insecure")) take_bool(r, s, &c->insecure);
         else if (is(s, "any_arithmetic")) take_bool(r, s, &c->any_arithmetic);
-        else if (is(s, "ssh_config")) take_text(r, s, c->ssh_config, sizeof c->ssh_config, path_letters, "the path of a file");
+        else if (is(s, "ssh_config"))
+            take_text(r, s, c->ssh_config, sizeof c->ssh_config, path_letters, "the path of a file");
         else if (is(s, "key")) take_text(r, s, c->key, sizeof c->key, path_letters, "the path of a key file");
-        else complain(r, s, "%s: not a setting: hosts, authority, port, timeouts, ssh_config, key, insecure, any_arithmetic", name_of(s));
+        else
+            complain(r, s,
+                     "%s: not a setting: hosts, authority, port, timeouts, ssh_config, key, insecure, any_arithmetic",
+                     name_of(s));
     }
     if (!c->hosts) complain(r, NULL, "hosts is missing");
     if (authority && !r->wrong) put_authority_first(r, authority, name, c);
     for (uint32_t i = 1; i < c->hosts; i++)
         if (!*c->host[i].ssh && !*c->key)
-            complain(r, NULL, "host %s: expected ssh = \"user@host\", or, to start nima-node there by hand, the setting key", c->host[i].name);
+            complain(r, NULL,
+                     "host %s: expected ssh = \"user@host\", or, to start nima-node there by hand, the setting key",
+                     c->host[i].name);
     if (c->port + c->dispatchers * (c->dispatchers - 1) + 2 * c->hosts > 65535)
-        complain(r, NULL, "port: two for each pair of dispatchers, and for each host, counted from %u, go beyond 65535", c->port);
+        complain(r, NULL, "port: two for each pair of dispatchers, and for each host, counted from %u, go beyond 65535",
+                 c->port);
 }
 
 nima_err cluster_config_read(cluster_config *c, const char *path, char *error, size_t room) {
     reading r = { .path = path, .error = error, .room = room };
-    *c = (cluster_config){ .port = 47000, .connect_ms = 30000, .heartbeat_ms = 500, .lost_ms = 3000, .window_ms = 600000 };
+    *c =
+        (cluster_config){.port = 47000, .connect_ms = 30000, .heartbeat_ms = 500, .lost_ms = 3000, .window_ms = 600000};
     config_init(&r.file);
     if (config_read_file(&r.file, path)) take_all(&r, c);
     else {
@@ -172,7 +198,12 @@ nima_err cluster_config_read(cluster_config *c, const char *path, char *error, s
 }
 
 void cluster_config_local(cluster_config *c, uint32_t dispatchers, uint32_t threads) {
-    *c = (cluster_config){ .hosts = 1, .dispatchers = dispatchers, .connect_ms = 30000, .heartbeat_ms = 500, .lost_ms = 3000, .window_ms = 600000 };
+    *c = (cluster_config){.hosts = 1,
+                          .dispatchers = dispatchers,
+                          .connect_ms = 30000,
+                          .heartbeat_ms = 500,
+                          .lost_ms = 3000,
+                          .window_ms = 600000};
     c->host[0] = (config_host){ .dispatchers = dispatchers, .threads = threads };
 }
 

@@ -1,4 +1,5 @@
-/* describe_main.c: nima-node --describe: what this host has, and whether it can be reached, line by line. See node.h. */
+/* describe_main.c: nima-node --describe: what this host has, and whether it can be reached, line by line. See node.h.
+ */
 #include "cluster/node.h"
 #include "cluster/probe.h"
 #include <arpa/inet.h>
@@ -24,7 +25,8 @@ static void describe(void) {
         hwloc_topology_destroy(t);
     }
     const double gib = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 0x1p30;
-    printf("nima %s %d %016llx %d %d %.1f\n", NIMA_VERSION, NIMA_ABI, (unsigned long long)cluster_probe(), cores, regions, gib);
+    printf("nima %s %d %016llx %d %d %.1f\n", NIMA_VERSION, NIMA_ABI, (unsigned long long)cluster_probe(), cores,
+           regions, gib);
 }
 
 static int parse(const char *line, const char *format, struct sockaddr_in *to) {   /* a socket, or -1 with errno */

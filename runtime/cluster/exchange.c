@@ -1,4 +1,5 @@
-/* exchange.c: what crosses the links of a dispatcher: events of a window, and the messages of the clock. See cluster.h. */
+/* exchange.c: what crosses the links of a dispatcher: events of a window, and the messages of the clock. See cluster.h.
+ */
 #include "cluster/private.h"
 #include <errno.h>
 #include <stdarg.h>
@@ -71,8 +72,13 @@ static void send_list(nima_run *r, uint32_t to, uint32_t shard_number, chunk_lis
     for (chunk *c = chunk_list_read(l); c; c = c->next)
         CHUNK_EACH(c, m) {
             const uint64_t *w = (const uint64_t *)(const void *)m;
-            const wire_event e = { .time = m->time, .sender = w[1], .order = w[2], .receiver_word = w[3], .shard = shard_number,
-                                   .bytes = record_size(m) - (uint32_t)sizeof *m, .payload = m + 1 };
+            const wire_event e = {.time = m->time,
+                                  .sender = w[1],
+                                  .order = w[2],
+                                  .receiver_word = w[3],
+                                  .shard = shard_number,
+                                  .bytes = record_size(m) - (uint32_t)sizeof *m,
+                                  .payload = m + 1};
             send_event(r, to, &e);
         }
     chunk_list_free(&r->contexts[0].pool, l);
@@ -120,9 +126,13 @@ void cluster_send_events(nima_run *r) {
 
 /* ---- in ---- */
 static void take_bit(nima_run *r, const wire_event *e) {
-    if (e->sender >= r->gset_count || e->order >= r->gsets[e->sender]->bits) { cluster_fail(r, "a bit of no set"); return; }
+    if (e->sender >= r->gset_count || e->order >= r->gsets[e->sender]->bits) {
+        cluster_fail(r, "a bit of no set");
+        return;
+    }
     _Atomic nima_time *seen = &r->gsets[e->sender]->seen[e->order];
-    if (e->time < atomic_load_explicit(seen, memory_order_relaxed)) atomic_store_explicit(seen, e->time, memory_order_relaxed);
+    if (e->time < atomic_load_explicit(seen, memory_order_relaxed))
+        atomic_store_explicit(seen, e->time, memory_order_relaxed);
 }
 
 static bool keep_early(nima_run *r, uint32_t from, const link_frame *f) {
@@ -138,26 +148,33 @@ static bool keep_early(nima_run *r, uint32_t from, const link_frame *f) {
     return true;
 }
 
-/* The events of a batch go to the lists of a worker that does not exist, which the next window reads like the others'. A peer that was
- * granted its window sooner may already send what is to be read in the one after ours: that is kept until ours has run.
- * true: the frame is kept. */
+/* The events of a batch go to the lists of a worker that does not exist, which the next window reads like the others'.
+ * A peer that was granted its window sooner may already send what is to be read in the one after ours: that is kept
+ * until ours has run. true: the frame is kept. */
 static bool take_batch(nima_run *r, uint32_t from, const link_frame *f) {
     cluster *k = r->cluster;
     transport_fault fault;
     wire_events v;
-    if (wire_batch_open(&v, f->data, f->bytes, k->peers[from].name, &fault)) { cluster_fail(r, "%s", fault.text); return false; }
-    if (v.window == k->arrivals.window + 1 || (v.window == k->arrivals.window && !k->has_run)) return keep_early(r, from, f);
-    if (arrivals_note(&k->arrivals, v.window)) {
-        cluster_fail(r, "%s sent events of window %llu in window %llu", k->peers[from].name, (unsigned long long)v.window,
-                     (unsigned long long)k->arrivals.window);
+    if (wire_batch_open(&v, f->data, f->bytes, k->peers[from].name, &fault)) {
+        cluster_fail(r, "%s", fault.text);
         return false;
     }
-    chunk_list *lists[2] = { window_list(r, !r->parity, r->threads, false), window_list(r, !r->parity, r->threads, true) };
+    if (v.window == k->arrivals.window + 1 || (v.window == k->arrivals.window && !k->has_run))
+        return keep_early(r, from, f);
+    if (arrivals_note(&k->arrivals, v.window)) {
+        cluster_fail(r, "%s sent events of window %llu in window %llu", k->peers[from].name,
+                     (unsigned long long)v.window, (unsigned long long)k->arrivals.window);
+        return false;
+    }
+    chunk_list *lists[2] = {window_list(r, !r->parity, r->threads, false),
+                            window_list(r, !r->parity, r->threads, true)};
     for (wire_event e; wire_batch_next(&v, &e);) {
         if (e.receiver_word >> 61 == RECORD_SET_BIT) { take_bit(r, &e); continue; }
         const uint64_t kind = e.receiver_word >> 61, payload = e.receiver_word >> 44 & 0x1FFFF;
-        const uint32_t size = record_bytes((uint32_t)payload) + (kind == RECORD_PUBLICATION ? (uint32_t)sizeof(shard_topic) : 0);
-        if (e.shard < r->own_from || e.shard >= r->own_to || kind > RECORD_PUBLICATION || e.bytes != size - sizeof(nima_mail)) {
+        const uint32_t size =
+            record_bytes((uint32_t)payload) + (kind == RECORD_PUBLICATION ? (uint32_t)sizeof(shard_topic) : 0);
+        if (e.shard < r->own_from || e.shard >= r->own_to || kind > RECORD_PUBLICATION ||
+            e.bytes != size - sizeof(nima_mail)) {
             cluster_fail(r, "%s sent an event that is none", k->peers[from].name);
             return false;
         }
@@ -179,9 +196,15 @@ static void take_net(nima_run *r, uint32_t from, const wire_net *n) {
     if (!list) { cluster_fail(r, "no memory"); return; }
     for (uint32_t d = 0; d < n->sent.count; d++)
         if (wire_count_at(n->sent, d)) list[count++] = (batch_count){ d, wire_count_at(n->sent, d) };
-    const authority_report report = { .window = n->window, .net = { n->earliest.time, n->earliest.step }, .halt_at = n->halt_time,
-                                      .last_event = -1, .events = n->events,
-                                      .busy_us = n->compute_ns / 1000, .exchange_us = n->exchange_ns / 1000, .sent = list, .sent_count = count };
+    const authority_report report = {.window = n->window,
+                                     .net = {n->earliest.time, n->earliest.step},
+                                     .halt_at = n->halt_time,
+                                     .last_event = -1,
+                                     .events = n->events,
+                                     .busy_us = n->compute_ns / 1000,
+                                     .exchange_us = n->exchange_ns / 1000,
+                                     .sent = list,
+                                     .sent_count = count};
     char error[300];
     if (!k->authority || authority_take(k->authority, from, &report, cluster_now_us(), error, sizeof error))
         cluster_fail(r, "%s", k->authority ? error : "a report to a follower");
@@ -207,17 +230,24 @@ static void take_message(nima_run *r, uint32_t from, const link_frame *f) {
     case WIRE_RESULT: gather_take(r, from, &m.result); return;
     case WIRE_GRANT:
         k->awaited = (batch_count){ k->self, m.grant.expected.count ? wire_count_at(m.grant.expected, 0) : 0 };
-        k->grant = (authority_grant){ .window = m.grant.window, .order = m.grant.order == AUTHORITY_REST ? AUTHORITY_REST : AUTHORITY_RUN, .from = { m.grant.from.time, m.grant.from.step },
-                                      .until = { m.grant.until.time, m.grant.until.step }, .awaited = &k->awaited, .awaited_count = 1 };
+        k->grant = (authority_grant){.window = m.grant.window,
+                                     .order = m.grant.order == AUTHORITY_REST ? AUTHORITY_REST : AUTHORITY_RUN,
+                                     .from = {m.grant.from.time, m.grant.from.step},
+                                     .until = {m.grant.until.time, m.grant.until.step},
+                                     .awaited = &k->awaited,
+                                     .awaited_count = 1};
         k->granted = true;
         return;
     case WIRE_CONTROL:
         if (m.control.operation == OPERATION_END) k->ended = true;
         if (m.control.operation == OPERATION_POST) cluster_take_post(r, &m.control);
-        else if (m.control.operation == OPERATION_ROW && m.control.blob.bytes == r->engine.row_values * sizeof(double)) {
-            memcpy(r->rows + r->row_count % r->row_ring * r->engine.row_values, m.control.blob.at, m.control.blob.bytes);
+        else if (m.control.operation == OPERATION_ROW &&
+                 m.control.blob.bytes == r->engine.row_values * sizeof(double)) {
+            memcpy(r->rows + r->row_count % r->row_ring * r->engine.row_values, m.control.blob.at,
+                   m.control.blob.bytes);
             r->row_count++;
-        } else k->operation = m.control.operation;
+        } else
+            k->operation = m.control.operation;
         return;
     default: cluster_fail(r, "%s sent a message that is not expected here", k->peers[from].name);
     }
@@ -230,7 +260,8 @@ static bool take_frames(nima_run *r) {       /* true: there was something */
         link_frame f;
         transport_fault fault;
         transport_err e = TRANSPORT_EMPTY;
-        while (k->links[d] && !k->granted && !k->operation && (e = link_receive(k->links[d], &f, &fault)) == TRANSPORT_OK) {
+        while (k->links[d] && !k->granted && !k->operation &&
+               (e = link_receive(k->links[d], &f, &fault)) == TRANSPORT_OK) {
             any = true;
             if (f.kind == WIRE_BATCH) { if (take_batch(r, d, &f)) continue; }
             else take_message(r, d, &f);
@@ -258,11 +289,14 @@ bool cluster_pump(nima_run *r, bool wait) {
     } while (!k->crowded && cluster_now_us() - begin < SPIN_US);
     struct pollfd fds[4 * CONFIG_HOSTS_MAX];
     nfds_t count = 0;
-    for (uint32_t d = 0; d < k->count; d++) if (k->links[d]) fds[count++] = (struct pollfd){ link_fd(k->links[d]), POLLIN, 0 };
+    for (uint32_t d = 0; d < k->count; d++)
+        if (k->links[d]) fds[count++] = (struct pollfd){link_fd(k->links[d]), POLLIN, 0};
     count += hosts_poll(k, fds + count, 2 * CONFIG_HOSTS_MAX);
     if (poll(fds, count, WATCH_MS) < 0 && errno != EINTR) cluster_fail(r, "poll: %s", strerror(errno));
     char text[300];
-    if (k->authority && authority_watch(k->authority, cluster_now_us(), (uint64_t)k->config->window_ms * 1000, text, sizeof text)) cluster_fail(r, "%s", text);
+    if (k->authority &&
+        authority_watch(k->authority, cluster_now_us(), (uint64_t)k->config->window_ms * 1000, text, sizeof text))
+        cluster_fail(r, "%s", text);
     if (k->process_count && !k->ended && hosts_read(k, 0)) cluster_fail(r, "%s", k->cause);
     if (!r->failed) take_all(r);
     return !r->failed;

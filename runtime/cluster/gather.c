@@ -1,8 +1,9 @@
-/* gather.c: what followers send to the leader beside the clock: sums of reporters, lines of the log, and at the end all their agents.
+/* gather.c: what followers send to the leader beside the clock: sums of reporters, lines of the log, and at the end all
+ * their agents.
  *
- * The leader puts it where its own shards' would stand, so that whatever reads a run reads all of it, in shard order, with the same
- * arithmetic as on one dispatcher. Parts are plain structs: both ends run the same build on the same kind of machine, which the start
- * has checked. */
+ * The leader puts it where its own shards' would stand, so that whatever reads a run reads all of it, in shard order,
+ * with the same arithmetic as on one dispatcher. Parts are plain structs: both ends run the same build on the same kind
+ * of machine, which the start has checked. */
 #include "cluster/private.h"
 #include <stdlib.h>
 
@@ -32,8 +33,10 @@ static void ship(nima_run *r, uint32_t part, uint64_t number, buffer *b) {
     size_t sent = 0;
     do {
         const size_t bytes = b->bytes - sent < 2 * PIECE ? b->bytes - sent : 2 * PIECE;
-        const wire_message m = { .kind = WIRE_RESULT, .result = { .part = part | (sent + bytes < b->bytes ? PART_MORE : 0), .number = number,
-                                 .blob = { b->at ? b->at + sent : NULL, (uint32_t)bytes } } };
+        const wire_message m = {.kind = WIRE_RESULT,
+                                .result = {.part = part | (sent + bytes < b->bytes ? PART_MORE : 0),
+                                           .number = number,
+                                           .blob = {b->at ? b->at + sent : NULL, (uint32_t)bytes}}};
         cluster_send(r, 0, &m);
         sent += bytes;
     } while (sent < b->bytes && !r->failed);
@@ -121,8 +124,15 @@ void gather_send_all(nima_run *r) {
     buffer b = { NULL, 0, 0 };
     for (uint32_t s = r->own_from; s < r->own_to && !r->failed; s++) {
         const shard *h = &r->shards[s];
-        const shard_head head = { .number = s, .slots = h->slots, .chains = h->chains, .alive = h->alive, .events = h->events,
-                                  .births = h->births, .deaths = h->deaths, .now = h->now, .last_event = h->last_event };
+        const shard_head head = {.number = s,
+                                 .slots = h->slots,
+                                 .chains = h->chains,
+                                 .alive = h->alive,
+                                 .events = h->events,
+                                 .births = h->births,
+                                 .deaths = h->deaths,
+                                 .now = h->now,
+                                 .last_event = h->last_event};
         add(r, &b, &head, sizeof head);
         add(r, &b, h->tallies, e->tally_count * sizeof(tally));
         add(r, &b, h->levels, e->level_count * sizeof(level));
@@ -171,7 +181,10 @@ static void take_log(nima_run *r, const wire_result *m) {
     for (line_head head; (size_t)(end - at) >= sizeof head;) {
         memcpy(&head, at, sizeof head);
         at += sizeof head;
-        if (head.bytes == 0 || head.bytes > (size_t)(end - at) || at[head.bytes - 1]) { cluster_fail(r, "lines of no log"); return; }
+        if (head.bytes == 0 || head.bytes > (size_t)(end - at) || at[head.bytes - 1]) {
+            cluster_fail(r, "lines of no log");
+            return;
+        }
         memory_count(&r->engine.memory, head.bytes, "log");
         char *text = strdup(at);
         if (!text) { cluster_fail(r, "no memory for the log"); return; }
@@ -190,7 +203,8 @@ static void take_sent(nima_run *r, const wire_result *m) {
         nima_mail *mail = head.bytes >= sizeof *mail && head.bytes <= (size_t)(end - at) ? malloc(head.bytes) : NULL;
         if (!mail) { cluster_fail(r, "what was sent cannot be listed"); return; }
         memcpy(mail, at, head.bytes);
-        c->sent = memory_grow(&r->engine.memory, c->sent, &c->sent_room, c->sent_count + 1, sizeof *c->sent, "messages sent");
+        c->sent =
+            memory_grow(&r->engine.memory, c->sent, &c->sent_room, c->sent_count + 1, sizeof *c->sent, "messages sent");
         c->sent[c->sent_count++] = (sent_record){ head.to, mail, head.time, head.step };
     }
 }
@@ -199,7 +213,10 @@ static void take_shard(nima_run *r, const wire_result *m) {
     const engine *e = &r->engine;
     shard_head head;
     const size_t tallies = e->tally_count * sizeof(tally), levels = e->level_count * sizeof(level);
-    if (m->number >= e->shards || m->blob.bytes != sizeof head + tallies + levels) { cluster_fail(r, "no shard"); return; }
+    if (m->number >= e->shards || m->blob.bytes != sizeof head + tallies + levels) {
+        cluster_fail(r, "no shard");
+        return;
+    }
     memcpy(&head, m->blob.at, sizeof head);
     shard *h = &r->shards[m->number];
     for (uint32_t slot = 0; slot < h->slots; slot++) {       /* of an earlier copy */
@@ -220,8 +237,8 @@ static void take_shard(nima_run *r, const wire_result *m) {
     memcpy(h->levels, (const char *)m->blob.at + sizeof head + tallies, levels);
 }
 
-/* Pointers into an agent's own memory point to the copy from now on. A word is taken for such a pointer if it points into one of the
- * blocks: no other value comes near those addresses. */
+/* Pointers into an agent's own memory point to the copy from now on. A word is taken for such a pointer if it points
+ * into one of the blocks: no other value comes near those addresses. */
 static void point_to_copies(void *words, size_t bytes, const block_head *was, char *const *is, uint32_t count) {
     for (size_t at = 0; at + sizeof(char *) <= bytes; at += sizeof(char *)) {
         char *p;
@@ -236,7 +253,8 @@ static void point_to_copies(void *words, size_t bytes, const block_head *was, ch
 }
 
 /* The agent's blocks, behind its state in the message. NULL: they are none. */
-static const char *take_blocks(nima_run *r, shard *h, const agent_head *one, void *state, const char *at, const char *end) {
+static const char *take_blocks(nima_run *r, shard *h, const agent_head *one, void *state, const char *at,
+                               const char *end) {
     context *c = &r->contexts[0];
     block_head *was = calloc(one->blocks, sizeof *was);
     char **is = calloc(one->blocks, sizeof *is);
@@ -246,7 +264,8 @@ static const char *take_blocks(nima_run *r, shard *h, const agent_head *one, voi
         good = (size_t)(end - at) >= sizeof *was;
         if (good) memcpy(&was[i], at, sizeof *was);
         at += sizeof *was;
-        good = good && was[i].bytes <= (size_t)(end - at) && was[i].bytes > 0 && (is[i] = arena_resize(c, &h->rest[one->slot], NULL, was[i].bytes)) != NULL;
+        good = good && was[i].bytes <= (size_t)(end - at) && was[i].bytes > 0 &&
+               (is[i] = arena_resize(c, &h->rest[one->slot], NULL, was[i].bytes)) != NULL;
         if (!good) break;
         memcpy(is[i], at, was[i].bytes);
         at += was[i].bytes;
@@ -278,7 +297,10 @@ static void take_agents(nima_run *r, const wire_result *m) {
         }
         memcpy(state, at, one.bytes);
         at += one.bytes;
-        if (one.blocks && !(at = take_blocks(r, h, &one, state, at, end))) { cluster_fail(r, "an agent's memory is cut short"); return; }
+        if (one.blocks && !(at = take_blocks(r, h, &one, state, at, end))) {
+            cluster_fail(r, "an agent's memory is cut short");
+            return;
+        }
     }
 }
 
@@ -301,7 +323,10 @@ static bool whole(nima_run *r, uint32_t from, wire_result *m) {
     m->part &= ~(uint32_t)PART_MORE;
     if (!more && !p->bytes) return true;
     char *grown = realloc(p->at, p->bytes + m->blob.bytes);
-    if (!grown || p->bytes + m->blob.bytes > UINT32_MAX) { cluster_fail(r, "no memory for an agent of %s", r->cluster->peers[from].name); return false; }
+    if (!grown || p->bytes + m->blob.bytes > UINT32_MAX) {
+        cluster_fail(r, "no memory for an agent of %s", r->cluster->peers[from].name);
+        return false;
+    }
     memcpy(grown + p->bytes, m->blob.at, m->blob.bytes);
     p->at = grown;
     p->bytes += m->blob.bytes;

@@ -1,13 +1,14 @@
-/* hosts.c: the processes of a run, as its leader sees them. On each host one `nima-node --join` starts the dispatchers there and watches
- * them: on this machine a child, on others behind ssh. It reads what it is to do from its standard input:
+/* hosts.c: the processes of a run, as its leader sees them. On each host one `nima-node --join` starts the dispatchers
+ * there and watches them: on this machine a child, on others behind ssh. It reads what it is to do from its standard
+ * input:
  *
  *   nima-join 1 VERSION ABI     the first line          +LINE   for the dispatchers: a line of the run's description
  *   key HEX                     of the run              @LINE   likewise: of their links
  *   file NAME BYTES HASH        and then the bytes: the model, or an input file      end
  *   up                          later: all links are up, its folder can go
  *
- * and writes lines to its standard output: `ready`, `refused WHY`, `ended WHY`. When its input ends, it ends all it started. So nothing
- * of a run outlives its leader, and the run's key is on no command line, in no environment. */
+ * and writes lines to its standard output: `ready`, `refused WHY`, `ended WHY`. When its input ends, it ends all it
+ * started. So nothing of a run outlives its leader, and the run's key is on no command line, in no environment. */
 #include "cluster/private.h"
 #include "cluster/node.h"
 #include "cluster/probe.h"
@@ -52,7 +53,8 @@ static bool add_file(FILE *to, const char *name, const char *path, char *error, 
     FILE *f = fopen(path, "re");
     char *data = NULL;
     long bytes = -1;
-    if (f && fseek(f, 0, SEEK_END) == 0 && (bytes = ftell(f)) >= 0 && fseek(f, 0, SEEK_SET) == 0) data = malloc((size_t)bytes + 1);
+    if (f && fseek(f, 0, SEEK_END) == 0 && (bytes = ftell(f)) >= 0 && fseek(f, 0, SEEK_SET) == 0)
+        data = malloc((size_t)bytes + 1);
     const bool read = data && fread(data, 1, (size_t)bytes, f) == (size_t)bytes;
     if (read) {
         fprintf(to, "file %s %ld %016llx\n", name, bytes, (unsigned long long)XXH3_64bits(data, (size_t)bytes));
@@ -72,11 +74,14 @@ static const nima_field *file_parameter(const nima_run *r, uint32_t i) {     /* 
 static void add_run(const nima_run *r, const nima_options *o, const host_process *p, FILE *to) {
     const run_tuning *t = &r->tuning;
     const cluster *k = r->cluster;
-    fprintf(to, "+seed %llu\n+threads %u\n+dispatchers %u\n+fingerprint %d\n+pin %d\n+dirty %d\n+log_level %d\n+dead_letters %d\n+record_sent %d\n",
-            (unsigned long long)o->seed, p->host->threads, k->count, !o->no_fingerprint, !o->no_pin, t->dirty, t->log_level,
-            (int)t->dead_letters, o->record_sent);
-    fprintf(to, "+warmup %lld\n+shard_order %llu\n+memory_limit %llu\n+here %u\n+before %u\n+run_id ", (long long)t->warmup,
-            (unsigned long long)t->shard_order, (unsigned long long)t->memory_limit, p->host->dispatchers, p == k->processes ? 0 : p->first);
+    fprintf(to,
+            "+seed %llu\n+threads %u\n+dispatchers %u\n+fingerprint %d\n+pin %d\n+dirty %d\n+log_level "
+            "%d\n+dead_letters %d\n+record_sent %d\n",
+            (unsigned long long)o->seed, p->host->threads, k->count, !o->no_fingerprint, !o->no_pin, t->dirty,
+            t->log_level, (int)t->dead_letters, o->record_sent);
+    fprintf(to, "+warmup %lld\n+shard_order %llu\n+memory_limit %llu\n+here %u\n+before %u\n+run_id ",
+            (long long)t->warmup, (unsigned long long)t->shard_order, (unsigned long long)t->memory_limit,
+            p->host->dispatchers, p == k->processes ? 0 : p->first);
     for (int i = 0; i < 16; i++) fprintf(to, "%02x", k->run_id[i]);
     fputc('\n', to);
     for (const char *const *s = o->set; s && *s; s++) fprintf(to, "+set %s\n", *s);
@@ -94,8 +99,8 @@ static nima_err describe(nima_run *r, const nima_options *o, host_process *p, ch
         free(model);
         return NIMA_E_LOAD;
     }
-    fprintf(to, "nima-join 1 %s %d\nprobe %016llx %d\nstart %u %u\n", NIMA_VERSION, NIMA_ABI, (unsigned long long)cluster_probe(),
-            k->config->any_arithmetic, p->first, p->count);
+    fprintf(to, "nima-join 1 %s %d\nprobe %016llx %d\nstart %u %u\n", NIMA_VERSION, NIMA_ABI,
+            (unsigned long long)cluster_probe(), k->config->any_arithmetic, p->first, p->count);
     if (here) fprintf(to, "folder %s\nlost %u\n", k->folder, k->config->lost_ms);
     add_run(r, o, p, to);
     links_describe(k, p->first, p->count, to);
@@ -110,7 +115,9 @@ static nima_err describe(nima_run *r, const nima_options *o, host_process *p, ch
     else good = add_file(to, "model", model, error, room);
     for (uint32_t i = 0; good && !here && r->params_struct && i < r->params_struct->field_count; i++) {
         const nima_field *f = file_parameter(r, i);
-        if (f) good = add_file(to, f->name, ((const nima_file *)(const void *)((const char *)r->params + f->offset))->path, error, room);
+        if (f)
+            good = add_file(to, f->name, ((const nima_file *)(const void *)((const char *)r->params + f->offset))->path,
+                            error, room);
     }
     fprintf(to, "end\n");
     free(model);
@@ -120,7 +127,8 @@ static nima_err describe(nima_run *r, const nima_options *o, host_process *p, ch
 }
 
 /* ---- starting ---- */
-nima_err hosts_spawn(const cluster_config *c, host_process *p, bool here, const char *task, int errors_fd, char *error, size_t room) {
+nima_err hosts_spawn(const cluster_config *c, host_process *p, bool here, const char *task, int errors_fd, char *error,
+                     size_t room) {
     int in[2], out[2];
     char node[PATH_MAX + 32];
     find_node(node, sizeof node);
@@ -128,8 +136,13 @@ nima_err hosts_spawn(const cluster_config *c, host_process *p, bool here, const 
     char *args[20], *at[] = { node, (char *)(uintptr_t)task, NULL };
     memcpy(args, at, sizeof at);
     if (!here) {
-        static const char *const options[] = { "ssh", "-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=2", "-o", "ServerAliveCountMax=2", "-o",
-                                               "ConnectTimeout=10", "-o", "ForwardAgent=no", "-o", "ForwardX11=no" };
+        static const char *const options[] = {"ssh", "-T",
+                                              "-o",  "BatchMode=yes",
+                                              "-o",  "ServerAliveInterval=2",
+                                              "-o",  "ServerAliveCountMax=2",
+                                              "-o",  "ConnectTimeout=10",
+                                              "-o",  "ForwardAgent=no",
+                                              "-o",  "ForwardX11=no"};
         int n = 0;
         for (size_t i = 0; i < sizeof options / sizeof *options; i++) args[n++] = (char *)(uintptr_t)options[i];
         if (*c->ssh_config) { args[n++] = (char *)(uintptr_t)"-F"; args[n++] = (char *)(uintptr_t)c->ssh_config; }
@@ -138,8 +151,16 @@ nima_err hosts_spawn(const cluster_config *c, host_process *p, bool here, const 
         args[n++] = node;
         args[n] = NULL;
     }
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in)) { snprintf(error, room, "socketpair: %s", strerror(errno)); return NIMA_E_SYSTEM; }
-    if (pipe2(out, O_CLOEXEC)) { snprintf(error, room, "pipe: %s", strerror(errno)); close(in[0]); close(in[1]); return NIMA_E_SYSTEM; }
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in)) {
+        snprintf(error, room, "socketpair: %s", strerror(errno));
+        return NIMA_E_SYSTEM;
+    }
+    if (pipe2(out, O_CLOEXEC)) {
+        snprintf(error, room, "pipe: %s", strerror(errno));
+        close(in[0]);
+        close(in[1]);
+        return NIMA_E_SYSTEM;
+    }
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_init(&actions);
@@ -184,7 +205,9 @@ static void gone(cluster *k, host_process *p) {
     if (!p->pid || k->ended) return;
     for (int i = 0; i < 20 && waitpid(p->pid, &status, WNOHANG) == 0; i++) usleep(10000);
     const char *what = p == k->processes ? "nima-node" : "ssh to nima-node";
-    if (WIFSIGNALED(status)) snprintf(text, sizeof text, "%s was killed by signal %d (%s)", what, WTERMSIG(status), strsignal(WTERMSIG(status)));
+    if (WIFSIGNALED(status))
+        snprintf(text, sizeof text, "%s was killed by signal %d (%s)", what, WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
     else if (p->ready) snprintf(text, sizeof text, "%s has gone (exit status %d)", what, WEXITSTATUS(status));
     else snprintf(text, sizeof text, "%s %s did not start (exit status %d)", what, p->host->ssh, WEXITSTATUS(status));
     ended(k, p, text);
@@ -212,7 +235,8 @@ static void exchange_by_hand(cluster *k, host_process *p) {
     transport_fault fault;
     transport_err err;
     while ((err = link_receive(p->link, &f, &fault)) == TRANSPORT_OK) {
-        if (!wire_decode(&m, f.data, f.bytes, p->host->name, &fault) && m.kind == WIRE_CONTROL) take_text(k, p, m.control.blob.at, m.control.blob.bytes);
+        if (!wire_decode(&m, f.data, f.bytes, p->host->name, &fault) && m.kind == WIRE_CONTROL)
+            take_text(k, p, m.control.blob.at, m.control.blob.bytes);
         link_discard(&f);
     }
     if (err != TRANSPORT_EMPTY && !k->ended) ended(k, p, fault.text);
@@ -227,7 +251,8 @@ static void exchange(cluster *k, host_process *p) {
     char block[1024];
     ssize_t n;
     if (p->link) { exchange_by_hand(k, p); return; }
-    while (p->sent < p->bytes && (n = send(p->to, p->text + p->sent, p->bytes - p->sent, MSG_NOSIGNAL)) > 0) p->sent += (size_t)n;
+    while (p->sent < p->bytes && (n = send(p->to, p->text + p->sent, p->bytes - p->sent, MSG_NOSIGNAL)) > 0)
+        p->sent += (size_t)n;
     while (p->from >= 0 && (n = read(p->from, block, sizeof block)) != 0) {
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return;
@@ -267,10 +292,16 @@ static nima_err await_hand(cluster *k, host_process *p, int errors_fd, char *err
     transport_fault fault;
     snprintf(url, sizeof url, "tcp://%s:%u", c->host[0].address, port);
     snprintf(name, sizeof name, "authority.for.%s", p->host->name);
-    const link_options o = { .url = url, .self = name, .key = &k->key, .connect_ms = c->connect_ms, .hello_ms = 1500, .lost_ms = c->lost_ms,
-                             .heartbeat_ms = c->heartbeat_ms };
+    const link_options o = {.url = url,
+                            .self = name,
+                            .key = &k->key,
+                            .connect_ms = c->connect_ms,
+                            .hello_ms = 1500,
+                            .lost_ms = c->lost_ms,
+                            .heartbeat_ms = c->heartbeat_ms};
     if (link_listen(&p->link, &o, &fault)) { snprintf(error, room, "%s", fault.text); return NIMA_E_LINK; }
-    dprintf(errors_fd, "nima: waiting %u s for host %s; there: nima-node --join %s --key FILE\n", c->connect_ms / 1000, p->host->name, url);
+    dprintf(errors_fd, "nima: waiting %u s for host %s; there: nima-node --join %s --key FILE\n", c->connect_ms / 1000,
+            p->host->name, url);
     return NIMA_OK;
 }
 
@@ -278,19 +309,26 @@ nima_err hosts_start(nima_run *r, const nima_options *o, char *error, size_t roo
     cluster *k = r->cluster;
     const cluster_config *c = k->config;
     const char *base = getenv("XDG_RUNTIME_DIR");
-    snprintf(k->folder, sizeof k->folder, "%.60s/nima-XXXXXX", base && *base && strlen(base) < 60 && access(base, W_OK) == 0 ? base : "/tmp");
-    if (!mkdtemp(k->folder)) { snprintf(error, room, "%s: %s", k->folder, strerror(errno)); k->folder[0] = 0; return NIMA_E_SYSTEM; }
+    snprintf(k->folder, sizeof k->folder, "%.60s/nima-XXXXXX",
+             base && *base && strlen(base) < 60 && access(base, W_OK) == 0 ? base : "/tmp");
+    if (!mkdtemp(k->folder)) {
+        snprintf(error, room, "%s: %s", k->folder, strerror(errno));
+        k->folder[0] = 0;
+        return NIMA_E_SYSTEM;
+    }
     k->processes = calloc(c->hosts, sizeof *k->processes);
     if (!k->processes) { snprintf(error, room, "no memory"); return NIMA_E_MEMORY; }
     uint32_t first = 0;
     for (uint32_t i = 0; i < c->hosts; i++) {
         host_process *p = &k->processes[k->process_count++];
-        *p = (host_process){ .host = &c->host[i], .first = first, .count = c->host[i].dispatchers, .to = -1, .from = -1 };
+        *p = (host_process){.host = &c->host[i], .first = first, .count = c->host[i].dispatchers, .to = -1, .from = -1};
         first += p->count;
         if (i == 0) { p->first++; p->count--; }              /* the first is this process */
         nima_err code = describe(r, o, p, error, room);
-        if (!code && i && !*c->host[i].ssh) code = await_hand(k, p, r->tuning.errors_fd ? r->tuning.errors_fd : 2, error, room);
-        else if (!code) code = hosts_spawn(c, p, i == 0, "--join", r->tuning.errors_fd ? r->tuning.errors_fd : 2, error, room);
+        if (!code && i && !*c->host[i].ssh)
+            code = await_hand(k, p, r->tuning.errors_fd ? r->tuning.errors_fd : 2, error, room);
+        else if (!code)
+            code = hosts_spawn(c, p, i == 0, "--join", r->tuning.errors_fd ? r->tuning.errors_fd : 2, error, room);
         if (code) return code;
     }
     const uint64_t begin = cluster_now_us();
@@ -335,11 +373,13 @@ static bool wait_for(host_process *p, uint64_t until_us) {
 void hosts_end(cluster *k, bool failed) {
     k->ended = true;
     uint64_t until = cluster_now_us() + (failed ? 0 : END_MS * 1000);
-    for (uint32_t i = 0; i < k->process_count && !failed; i++) if (k->processes[i].count) wait_for(&k->processes[i], until);
+    for (uint32_t i = 0; i < k->process_count && !failed; i++)
+        if (k->processes[i].count) wait_for(&k->processes[i], until);
     for (uint32_t i = 0; i < k->process_count; i++) {
         transport_fault fault;
         if (k->processes[i].to >= 0) close(k->processes[i].to);
-        if (k->processes[i].link && link_close(k->processes[i].link, failed ? 100 : END_MS, &fault)) {}      /* the run is over either way */
+        if (k->processes[i].link && link_close(k->processes[i].link, failed ? 100 : END_MS, &fault)) {
+        } /* the run is over either way */
     }
     until = cluster_now_us() + GRACE_MS * 1000;
     for (uint32_t i = 0; i < k->process_count; i++) {

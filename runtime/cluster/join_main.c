@@ -1,7 +1,9 @@
-/* join_main.c: nima-node --join: the process that watches the dispatchers of one host. See node.h, and hosts.c for what it is told.
+/* join_main.c: nima-node --join: the process that watches the dispatchers of one host. See node.h, and hosts.c for what
+ * it is told.
  *
- * A dispatcher dies with this process (PR_SET_PDEATHSIG), and this process ends when its input does: when the leader ends, dies, or can
- * no longer be reached. On the leader's own host it also ends a leader that was stopped, since nobody else could. */
+ * A dispatcher dies with this process (PR_SET_PDEATHSIG), and this process ends when its input does: when the leader
+ * ends, dies, or can no longer be reached. On the leader's own host it also ends a leader that was stopped, since
+ * nobody else could. */
 #include "cluster/node.h"
 #include "cluster/probe.h"
 #include "run.h"
@@ -69,7 +71,8 @@ static FILE *create(const char *name) {
 static void take_file(const char *text) {
     char name[128];
     unsigned long long bytes, hash;
-    if (sscanf(text, "%100s %llu %llx", name, &bytes, &hash) != 3 || strchr(name, '/') || *name == '.' || bytes > FILE_MAX_BYTES)
+    if (sscanf(text, "%100s %llu %llx", name, &bytes, &hash) != 3 || strchr(name, '/') || *name == '.' ||
+        bytes > FILE_MAX_BYTES)
         refuse("a file that is not understood");
     char *data = malloc(bytes + 1);
     if (!data || fread(data, 1, bytes, stdin) != bytes) refuse("file %s: %s", name, data ? "cut short" : "no memory");
@@ -97,14 +100,16 @@ static void check_probe(const char *text) {
     int any;
     if (sscanf(text, "%llx %d", &theirs, &any) != 2) refuse("a probe that is not understood");
     if (theirs != cluster_probe() && !any)
-        refuse("this host computes differently from the authority (probe %016llx, there %016llx): its results would differ",
+        refuse("this host computes differently from the authority (probe %016llx, there %016llx): its results would "
+               "differ",
                (unsigned long long)cluster_probe(), theirs);
 }
 
 static void make_folder(void) {
     if (!*node.folder) {
         const char *base = getenv("XDG_RUNTIME_DIR");
-        snprintf(node.folder, sizeof node.folder, "%.60s/nima-XXXXXX", base && *base && strlen(base) < 60 && !access(base, W_OK) ? base : "/tmp");
+        snprintf(node.folder, sizeof node.folder, "%.60s/nima-XXXXXX",
+                 base && *base && strlen(base) < 60 && !access(base, W_OK) ? base : "/tmp");
         if (!mkdtemp(node.folder)) { const int e = errno; node.folder[0] = 0; refuse("no folder: %s", strerror(e)); }
         node.own_folder = true;
     }
@@ -117,7 +122,8 @@ static bool take_line(char *line) {          /* false: the end */
     else if (!strncmp(line, "lost ", 5)) node.lost_ms = (uint32_t)strtoul(line + 5, NULL, 10);
     else if (!strncmp(line, "probe ", 6)) check_probe(line + 6);
     else if (!strncmp(line, "start ", 6)) {
-        if (sscanf(line, "start %u %u", &node.first, &node.count) != 2 || node.count > CHILDREN_MAX) refuse("a start that is not understood");
+        if (sscanf(line, "start %u %u", &node.first, &node.count) != 2 || node.count > CHILDREN_MAX)
+            refuse("a start that is not understood");
     } else if (!strcmp(line, "end")) return false;
     else {
         if (!node.run) make_folder();
@@ -160,7 +166,8 @@ static void start(child *c, uint32_t number) {
     if (pipe2(words, O_CLOEXEC)) refuse("pipe: %s", strerror(errno));
     snprintf(text, sizeof text, "%u", number);
     snprintf(parent, sizeof parent, "%d", (int)getpid());
-    char *const args[] = { (char *)(uintptr_t)"nima-node", (char *)(uintptr_t)"--dispatcher", node.folder, text, parent, NULL };
+    char *const args[] = {
+        (char *)(uintptr_t) "nima-node", (char *)(uintptr_t) "--dispatcher", node.folder, text, parent, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
@@ -216,7 +223,8 @@ static const child *culprit(void) {
 
 static void tell(const child *c) {
     if (WIFSIGNALED(c->status))
-        say("ended dispatcher %u (process %d) was killed by signal %d (%s)", c->number, (int)c->pid, WTERMSIG(c->status), strsignal(WTERMSIG(c->status)));
+        say("ended dispatcher %u (process %d) was killed by signal %d (%s)", c->number, (int)c->pid,
+            WTERMSIG(c->status), strsignal(WTERMSIG(c->status)));
     else say("ended %s", c->bytes ? c->text : "a dispatcher has ended without a word");
 }
 
@@ -272,7 +280,8 @@ int join_main(void) {
     for (uint32_t running = 1; running;) {
         struct pollfd fds[CHILDREN_MAX + 1] = { { 0, POLLIN, 0 } };
         nfds_t n = 1;
-        for (uint32_t i = 0; i < node.count; i++) if (node.children[i].words >= 0) fds[n++] = (struct pollfd){ node.children[i].words, POLLIN, 0 };
+        for (uint32_t i = 0; i < node.count; i++)
+            if (node.children[i].words >= 0) fds[n++] = (struct pollfd){node.children[i].words, POLLIN, 0};
         poll(fds, n, closing ? 2 : 500);
         if (fds[0].revents) drop_input();
         for (uint32_t i = 0; i < node.count; i++) listen_to(&node.children[i]);
@@ -280,7 +289,7 @@ int join_main(void) {
         closing = false;                     /* one has closed its words, and will be reaped in a moment */
         for (uint32_t i = 0; i < node.count; i++) closing |= node.children[i].words < 0 && !node.children[i].ended;
         const child *c = culprit();
-        for (int i = 0; c && i < GATHER_MS && weight(c) < 3; i += 10) {      /* the first to end need not be the cause */
+        for (int i = 0; c && i < GATHER_MS && weight(c) < 3; i += 10) { /* the first to end need not be the cause */
             usleep(10000);
             reap();
             c = culprit();

@@ -1,5 +1,6 @@
-/* links.c: who the dispatchers of a run are, where their links are, and opening them. Every two have one link: the one with the lower
- * number listens. On one host a link is in the folder of its sockets; between hosts it is tcp, sealed with the run's key. */
+/* links.c: who the dispatchers of a run are, where their links are, and opening them. Every two have one link: the one
+ * with the lower number listens. On one host a link is in the folder of its sockets; between hosts it is tcp, sealed
+ * with the run's key. */
 #include "cluster/private.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -81,7 +82,10 @@ static nima_err read_folder(cluster *k, char *error, size_t room) {
     transport_fault fault;
     snprintf(path, sizeof path, "%s/key", k->folder);
     k->has_key = !k->own.insecure && access(path, F_OK) == 0;
-    if (k->has_key && seal_key_read(&k->key, path, &fault)) { snprintf(error, room, "%s", fault.text); return NIMA_E_SYSTEM; }
+    if (k->has_key && seal_key_read(&k->key, path, &fault)) {
+        snprintf(error, room, "%s", fault.text);
+        return NIMA_E_SYSTEM;
+    }
     k->config = &k->own;
     return NIMA_OK;
 }
@@ -98,7 +102,8 @@ nima_err links_name(cluster *k, char *error, size_t room) {
             url_of(k, 0, d, p->url);
         }
         if (!*p->url && d != k->self)
-            snprintf(p->url, URL_MAX, "ipc://%.150s/%u-%u", k->folder, d < k->self ? d : k->self, d < k->self ? k->self : d);
+            snprintf(p->url, URL_MAX, "ipc://%.150s/%u-%u", k->folder, d < k->self ? d : k->self,
+                     d < k->self ? k->self : d);
     }
     return NIMA_OK;
 }
@@ -115,11 +120,20 @@ nima_err links_open(cluster *k, char *error, size_t room) {
         if (d == k->self) continue;
         const peer_place *p = &k->peers[d];
         const bool here = !strncmp(p->url, "ipc:", 4);
-        link_options o = { .url = p->url, .self = k->peers[k->self].name, .peer = p->name, .role = k->self, .connect_ms = c->connect_ms,
-                           .hello_ms = 1500, .heartbeat_ms = c->heartbeat_ms, .lost_ms = c->lost_ms,
-                           .key = k->has_key ? &k->key : NULL, .insecure = c->insecure && !here, .log = on_log };
+        link_options o = {.url = p->url,
+                          .self = k->peers[k->self].name,
+                          .peer = p->name,
+                          .role = k->self,
+                          .connect_ms = c->connect_ms,
+                          .hello_ms = 1500,
+                          .heartbeat_ms = c->heartbeat_ms,
+                          .lost_ms = c->lost_ms,
+                          .key = k->has_key ? &k->key : NULL,
+                          .insecure = c->insecure && !here,
+                          .log = on_log};
         memcpy(o.run_id, k->run_id, 16);
-        const transport_err e = k->self < d ? link_listen(&k->links[d], &o, &fault) : link_dial(&k->links[d], &o, &fault);
+        const transport_err e =
+            k->self < d ? link_listen(&k->links[d], &o, &fault) : link_dial(&k->links[d], &o, &fault);
         if (e) { snprintf(error, room, "%s", fault.text); return NIMA_E_LINK; }
     }
     return NIMA_OK;

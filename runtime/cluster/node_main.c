@@ -1,6 +1,7 @@
-/* node_main.c: nima-node, the program that runs on each host of a run. `nima-node --join` watches the host's dispatchers (join_main.c);
- * `nima-node --describe` tells what the host has (describe_main.c); `nima-node --dispatcher FOLDER NUMBER PARENT` is one, started by it: the folder (mode 0700) holds the run's description, the run's key
- * and the sockets. A dispatcher ends with the run, or with its parent, whatever becomes of it. */
+/* node_main.c: nima-node, the program that runs on each host of a run. `nima-node --join` watches the host's
+ * dispatchers (join_main.c); `nima-node --describe` tells what the host has (describe_main.c); `nima-node --dispatcher
+ * FOLDER NUMBER PARENT` is one, started by it: the folder (mode 0700) holds the run's description, the run's key and
+ * the sockets. A dispatcher ends with the run, or with its parent, whatever becomes of it. */
 #include "cluster/node.h"
 #include "cluster/cluster.h"
 #include "cluster/probe.h"
@@ -94,6 +95,7 @@ int main(int argc, char **argv) {
           "  --join      takes part in a run\n"
           "  --describe  tells what this host has, for `nima cluster check`\n"
           "or by hand, where there is no ssh:\n"
-          "  --join tcp://HOST:PORT --key FILE   takes part in a run of the authority there, which has the same key\n", stderr);
+          "  --join tcp://HOST:PORT --key FILE   takes part in a run of the authority there, which has the same key\n",
+          stderr);
     return 2;
 }

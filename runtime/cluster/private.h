@@ -15,16 +15,34 @@
 #include <sodium.h>
 #include <sys/types.h>
 
-enum { PART_SUMS = 1, PART_LOG, PART_SHARD, PART_AGENTS, PART_COUNTS, PART_STATUS, PART_SENT, PART_DONE };   /* of a RESULT */
-enum { OPERATION_SAMPLE = 1, OPERATION_ROW, OPERATION_STATUS, OPERATION_COLLECT, OPERATION_POST, OPERATION_END };   /* of a CONTROL */
-enum { RECORD_SET_BIT = 7 };                 /* kind of an event that adds a bit to a set: sender its number, order the bit */
+enum {
+    PART_SUMS = 1,
+    PART_LOG,
+    PART_SHARD,
+    PART_AGENTS,
+    PART_COUNTS,
+    PART_STATUS,
+    PART_SENT,
+    PART_DONE
+}; /* of a RESULT */
+enum {
+    OPERATION_SAMPLE = 1,
+    OPERATION_ROW,
+    OPERATION_STATUS,
+    OPERATION_COLLECT,
+    OPERATION_POST,
+    OPERATION_END
+};                           /* of a CONTROL */
+enum { RECORD_SET_BIT = 7 }; /* kind of an event that adds a bit to a set: sender its number, order the bit */
 enum { URL_MAX = 200, CAUSE_MAX = 600 };
 
 typedef struct { uint32_t from; link_frame frame; } early_batch;
-typedef struct { char name[WIRE_NAME_MAX + 1], url[URL_MAX]; } peer_place;    /* of a dispatcher, and of the link to it */
+typedef struct {
+    char name[WIRE_NAME_MAX + 1], url[URL_MAX];
+} peer_place; /* of a dispatcher, and of the link to it */
 
 typedef struct { char *at; size_t bytes; } part_so_far;
-typedef struct {                             /* leader: the process that watches a host's dispatchers, `nima-node --join` */
+typedef struct { /* leader: the process that watches a host's dispatchers, `nima-node --join` */
     const config_host *host;
     uint32_t first, count;                   /* the dispatchers it starts */
     pid_t pid;                               /* it, or the ssh that leads to it; 0: started by hand */
@@ -72,14 +90,16 @@ uint64_t cluster_now_us(void);
 void cluster_config_local(cluster_config *, uint32_t dispatchers, uint32_t threads);   /* this machine alone */
 /* hosts.c: leader */
 /* `task` is --join, or --describe; here: without ssh. */
-nima_err hosts_spawn(const cluster_config *, host_process *, bool here, const char *task, int errors_fd, char *error, size_t room);
+nima_err hosts_spawn(const cluster_config *, host_process *, bool here, const char *task, int errors_fd, char *error,
+                     size_t room);
 nima_err hosts_start(nima_run *, const nima_options *, char *error, size_t room);
 void hosts_up(cluster *);                    /* all links are up: what the start needed can go */
 bool hosts_read(cluster *, uint32_t wait_ms);               /* true: one has ended, for `cause` */
 uint32_t hosts_poll(const cluster *, struct pollfd *, uint32_t room);
 void hosts_end(cluster *, bool failed);      /* waits for all, kills what does not end */
 /* links.c */
-nima_err links_name(cluster *, char *error, size_t room);   /* peers' names and addresses: from the configuration, or the folder */
+nima_err links_name(cluster *, char *error,
+                    size_t room); /* peers' names and addresses: from the configuration, or the folder */
 void links_describe(const cluster *, uint32_t first, uint32_t count, FILE *);   /* for that folder */
 nima_err links_open(cluster *, char *error, size_t room);   /* they come up while they are pumped */
 bool links_are_up(const cluster *);

@@ -1,4 +1,5 @@
-/* probe.h: does this host compute as the others do? A hash of what the arithmetic offered to models gives, at chosen and random places. */
+/* probe.h: does this host compute as the others do? A hash of what the arithmetic offered to models gives, at chosen
+ * and random places. */
 #ifndef NIMA_CLUSTER_PROBE_H
 #define NIMA_CLUSTER_PROBE_H
 #include "nima.h"

@@ -1,6 +1,7 @@
-/* relay_main.c: nima-node --join ADDRESS --key FILE, started by hand where nobody can log in by ssh: what the authority would say through
- * ssh comes over a sealed link instead. The link needs NNG's threads, and starting dispatchers needs a process without them, so there are
- * two: a child that takes part in the run (join_main.c), and this one, which passes on what is said. Each ends with the other. */
+/* relay_main.c: nima-node --join ADDRESS --key FILE, started by hand where nobody can log in by ssh: what the authority
+ * would say through ssh comes over a sealed link instead. The link needs NNG's threads, and starting dispatchers needs
+ * a process without them, so there are two: a child that takes part in the run (join_main.c), and this one, which
+ * passes on what is said. Each ends with the other. */
 #include "cluster/node.h"
 #include "link.h"
 #include <errno.h>
@@ -72,7 +73,10 @@ int relay_main(const char *address, const char *key_file) {
     seal_key key;
     transport_fault fault;
     int ends[2], status = 0;
-    if (!seal_start() || seal_key_read(&key, key_file, &fault)) { fprintf(stderr, "nima-node: %s\n", fault.text); return 2; }
+    if (!seal_start() || seal_key_read(&key, key_file, &fault)) {
+        fprintf(stderr, "nima-node: %s\n", fault.text);
+        return 2;
+    }
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) { perror("nima-node: socketpair"); return 1; }
     const pid_t child = fork();
     if (child < 0) { perror("nima-node: fork"); return 1; }

@@ -1,7 +1,8 @@
 /* memory.c: agents with memory of their own, a list and a large table, that the end of the run walks. */
 #include "nima.h"
 typedef struct item { struct item *next; int64_t value; } item;
-NIMA_PARAMS((int64_t, agents, 300, "1..", "", "agents"), (int64_t, table, 300000, "1..", "", "numbers in the first agent's table"))
+NIMA_PARAMS((int64_t, agents, 300, "1..", "", "agents"),
+            (int64_t, table, 300000, "1..", "", "numbers in the first agent's table"))
 NIMA_MESSAGE(1, more, (int64_t, value))
 NIMA_STATE(keeper, (int64_t, count), (item *, first), (int64_t *, table))
 static void keeper_start(nima *me, keeper *self) {
@@ -38,4 +39,5 @@ static void finish(nima_view *v) {
     nima_view_each(v, keeper_behavior, add_up, &sum);
     nima_result_hash(v, "kept", sum);
 }
-NIMA_MODEL(.name = "memory", .help = "Walks agents' memory at the end", .unit = "tick", .ticks_per_unit = 1, .setup = setup, .finish = finish)
+NIMA_MODEL(.name = "memory", .help = "Walks agents' memory at the end", .unit = "tick", .ticks_per_unit = 1,
+           .setup = setup, .finish = finish)
