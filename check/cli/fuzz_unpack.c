@@ -18,7 +18,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     const bool good = !u.bad;
     if (good) json_close(&j, ']');
     must(fclose(to) == 0 && u.at <= u.end);
-    for (size_t i = 0; i < room; i++) must((unsigned char)text[i] >= 32 && text[i] != 127 ? true : good && i + 1 == room && text[i] == '\n');
+    for (size_t i = 0; i < room; i++) {
+        const bool plain = (unsigned char)text[i] >= 32 && text[i] != 127;
+        must(plain || (good && i + 1 == room && text[i] == '\n'));
+    }
     char *clean = unpack_clean((const uint8_t *)text, room);
     must(clean && !strcmp(clean, text));     /* nothing left to replace */
     free(clean);

@@ -50,7 +50,7 @@ bool unpack_uint(unpack *u, uint64_t *value) {
 
 static bool signed_int(unpack *u, int64_t *value) {
     const int t = tag(u);
-    if (t >= 0xE0) { u->at++; *value = (int8_t)t; return true; }
+    if (t >= 0xE0) { u->at++; *value = t - 256; return true; }
     if (t < 0xD0 || t > 0xD3) return false;
     u->at++;
     const unsigned shift = 64 - (8u << (t - 0xD0));

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { TOPICS = 4096, TOPIC_MAX = 127, BYTES_MAX = (16 << 20) + 256, BUFFER_MESSAGES = 8192, LOOK_MS = 200, REDIAL_MS = 20 };
+enum { TOPICS = 4096, TOPIC_MAX = 127, BYTES_MAX = (16 << 20) + 256, BUFFER_MESSAGES = 8192 };
+enum { LOOK_MS = 200, REDIAL_MS = 20 };
 
 typedef struct { char name[TOPIC_MAX + 1]; uint64_t counter; } seen;
 typedef struct {

@@ -88,7 +88,8 @@ static bool changed(double before, double now) { return fabs(now - before) > LOA
 static void send_load(feed *f, const load *now, bool always) {
     const load *sent = &f->sent;
     if (!always && !changed(sent->rate, now->rate) && !changed(sent->inline_share, now->inline_share) &&
-        !changed((double)sent->events, (double)now->events) && !changed((double)sent->windows, (double)now->windows)) return;
+        !changed((double)sent->events, (double)now->events) &&
+        !changed((double)sent->windows, (double)now->windows)) return;
     f->sent = *now;
     publish_uint(&f->map, "events", now->events);
     publish_double(&f->map, "events_per_s", now->rate);
@@ -106,7 +107,8 @@ static void observe(feed *f, bool always) {
     const sample *from = &f->past[f->observed < RATE_OVER ? 0 : f->observed % RATE_OVER];
     const double wall_s = fmax(now.at_s - from->at_s, 1e-6), windows = (double)(now.windows - from->windows);
     send_clock(f, &at, (now.ticks - from->ticks) / run_ticks_per_unit(f->run) / wall_s);
-    const load l = { .rate = rint((double)(now.events - from->events) / wall_s), .events = now.events, .windows = now.windows,
+    const load l = { .rate = rint((double)(now.events - from->events) / wall_s), .events = now.events,
+                     .windows = now.windows,
                      .inline_share = windows > 0 ? (double)(now.inline_windows - from->inline_windows) / windows : 0 };
     send_load(f, &l, always);
     f->past[f->observed++ % RATE_OVER] = now;

@@ -9,8 +9,8 @@
 #pragma GCC visibility push(default)
 typedef struct feed feed;
 
-/* Opens the sockets, and takes tuning's on_log. NULL: why in `error`. Before run_open, so that NNG's threads are bound to
- * no worker's core. */
+/* Opens the sockets, and takes tuning's on_log. NULL: why in `error`. Before run_open, so that NNG's threads are bound
+ * to no worker's core. */
 feed *feed_open(const char *const *urls, unsigned url_count, run_tuning *tuning, char *error, size_t room);
 bool feed_is_address(const char *url);       /* of a kind that can be listened at */
 
