@@ -79,13 +79,13 @@ class Watching(Case):
                 self.assertEqual(counters, list(range(counters[0], counters[-1] + 1)))
 
     def test_foreign_clients_read_the_same(self):
-        run = self.start("run", TALKER, "-p", "lines=20", "--speed", "0.1", "--quiet", *self.publish)
+        run = self.start("run", TALKER, "-p", "lines=15", "--speed", "0.1", "--quiet", *self.publish)
         self.wait_for(self.listening)
         late = self.spawn(NIMA, "watch", self.urls[1], "clock")
         cats = []
         for url in self.urls:
             cats.append(self.spawn("nngcat", "--sub", "--dial", url, "--subscribe", "clock", "--hex", "--count", "5"))
-            cats.append(self.spawn("timeout", "2.5", "nanocat", "--sub", "--connect", url, "--subscribe", "", "--hex"))
+            cats.append(self.spawn("timeout", "1.5", "nanocat", "--sub", "--connect", url, "--subscribe", "", "--hex"))
         ours = {m["counter"]: m for m in self.read(late)[0]}
         run.communicate(timeout=20)
         for cat in cats:
@@ -100,7 +100,7 @@ class Watching(Case):
                 self.assertIn(("run", 1, "start"), [(t, c, v.get("state")) for t, c, v in messages])
 
     def test_stopped_watcher_changes_nothing(self):
-        words = (TALKER, "-p", "lines=60000", "--threads", "1")
+        words = (TALKER, "-p", "lines=30000", "--threads", "1")
         alone = self.outcome(*words)
         stopped = [self.spawn(NIMA, "watch", self.urls[0]), self.spawn(NIMA, "watch", self.urls[1]), self.spawn(NIMA, "watch", self.urls[2])]
         path = self.folder / "log.jsonl"     # a pipe might fill, and then the reader would wait
@@ -124,7 +124,7 @@ class Watching(Case):
         for m in seen:                       # the counter tells each loss, `dropped` what never got one
             self.assertEqual(m["counter"] - before - 1, m.get("missed", 0) if before else m["counter"] - 1)
             before = m["counter"]
-        self.assertEqual(seen[-1]["counter"] + seen[-1]["dropped"], 120000)
+        self.assertEqual(seen[-1]["counter"] + seen[-1]["dropped"], 60000)
 
     def test_no_socket_unless_asked(self):
         run = self.start("run", TALKER, "-p", "lines=10", "--speed", "0.1", "--quiet")
