@@ -232,6 +232,7 @@ static void table_row(nima_id id, const nima_behavior *b, const void *state, voi
 nima_err sample_finish(nima_run *r) {
     if (r->finished || r->failed) return r->failed ? r->failure.code : NIMA_OK;
     if (r->cluster) cluster_collect(r);
+    if (r->failed) return r->failure.code;
     r->finished = true;
     view_handle v = { { r->params, r->world }, r, r->now, true };
     if (r->model->finish) r->model->finish(&v.head);

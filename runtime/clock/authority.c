@@ -251,7 +251,7 @@ void authority_summary(const authority *a, nima_time lookahead, char *text, size
     const double busy = (double)a->busy_us / wall, exchange = (double)a->exchange_us / wall;
     const double clock = busy + exchange < 1 ? 1 - busy - exchange : 0;
     append_text(text, room, "%" PRIu64 " windows of %.1f events and %.0f us on average; %.0f %% of the time computing, "
-                "%.0f %% waiting for batches, %.0f %% for the clock", a->windows, (double)a->events / windows,
+                "%.0f %% exchanging events, %.0f %% for the clock", a->windows, (double)a->events / windows,
                 (double)a->wall_us / windows, 100 * busy, 100 * exchange, 100 * clock);
     if (busy < 0.5)
         append_text(text, room, "; a window holds too little work for %" PRIu32 " dispatchers: fewer of them, or a "

@@ -30,7 +30,7 @@ typedef struct {                             /* of one window; for an authority:
     moment net;                              /* earliest held, or sent in this window */
     nima_time halt_at, last_event;           /* NIMA_FOREVER: no halt; -1: no event yet */
     bool pending;                            /* something could still happen: held, not cancelled, or sent in this window */
-    uint64_t events, busy_us, exchange_us;   /* in this window: run; time spent running, and waiting for batches */
+    uint64_t events, busy_us, exchange_us;   /* in this window: run; time spent running, and exchanging batches */
     const batch_count *sent; uint32_t sent_count;   /* in this window, to others than those below; ascending */
 } authority_report;
 

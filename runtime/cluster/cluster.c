@@ -118,7 +118,9 @@ static void tell_failure(nima_run *r) {      /* follower: before its report */
 
 void cluster_end_window(nima_run *r) {
     cluster *k = r->cluster;
+    const uint64_t begin = cluster_now_us();
     cluster_send_events(r);
+    k->exchange_us += cluster_now_us() - begin;
     if (k->self) {
         gather_send_log(r);
         gather_send_sent(r);
