@@ -79,13 +79,13 @@ class Watching(Case):
                 self.assertEqual(counters, list(range(counters[0], counters[-1] + 1)))
 
     def test_foreign_clients_read_the_same(self):
-        run = self.start("run", TALKER, "-p", "lines=15", "--speed", "0.1", "--quiet", *self.publish)
+        run = self.start("run", TALKER, "-p", "lines=20", "--speed", "0.1", "--quiet", *self.publish)
         self.wait_for(self.listening)
         late = self.spawn(NIMA, "watch", self.urls[1], "clock")
         cats = []
         for url in self.urls:
             cats.append(self.spawn("nngcat", "--sub", "--dial", url, "--subscribe", "clock", "--hex", "--count", "5"))
-            cats.append(self.spawn("timeout", "1.5", "nanocat", "--sub", "--connect", url, "--subscribe", "", "--hex"))
+            cats.append(self.spawn("timeout", "2.5", "nanocat", "--sub", "--connect", url, "--subscribe", "", "--hex"))
         ours = {m["counter"]: m for m in self.read(late)[0]}
         run.communicate(timeout=20)
         for cat in cats:
