@@ -87,7 +87,7 @@ broken "an alarm is cancelled when it is due" $c \
 broken "a period is one tick too long" $e \
     'h->now + e->periods[b];' 'h->now + e->periods[b] + 1;' 'pitfall 16: each agent'
 broken "births from elsewhere take slots as they come" $e \
-    'qsort(c->special, births,' 'qsort(c->special, 0,' 'pitfall 17: ids are the same'
+    'qsort(c->special, births,' 'qsort(c->special, 0,' '^layouts: random models'
 broken "dead letters are not counted" $e 'count_type(c, &c->dead, m->type, 1);' ';' 'pitfall 7'
 broken "unread mail is not counted" $e 'if (__builtin_expect(c->mail != c->mail_end, 0)) unread(c);' ';' 'pitfall 5'
 broken "a halt ends one tick late" $c \
