@@ -10,7 +10,7 @@ typedef struct { uint8_t *at; size_t used, room; } sink;
 static int sink_write(void *arg, const char *bytes, size_t count) {
     sink *s = arg;
     assert(count <= s->room - s->used);
-    memcpy(s->at + s->used, bytes, count);
+    if (count) memcpy(s->at + s->used, bytes, count);        /* of nothing: bytes may be NULL */
     s->used += count;
     return 0;
 }
