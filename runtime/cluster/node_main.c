@@ -54,6 +54,7 @@ static bool read_line(spec *s, char *line) {
 
 int dispatcher_main(const char *folder, const char *number, const char *parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);  /* a model needs none */
     if (getppid() != (pid_t)strtol(parent, NULL, 10)) return 1;      /* it died before we asked to die with it */
     signal(SIGINT, SIG_IGN);                 /* the leader decides */
     static spec s;
