@@ -91,3 +91,15 @@ void *chunk_append_new(chunk_pool *p, chunk_list *l, uint32_t bytes) {
     l->end = c->data + c->room;
     return c->data;
 }
+
+void chunk_list_end(memory *m, chunk_list *l) {
+    for (chunk *c = l->head; c;) {
+        chunk *next = c->next;
+        if (c->room != CHUNK_ROOM) {
+            memory_count(m, -(int64_t)(sizeof(chunk) + c->room), "");
+            free(c);
+        }
+        c = next;
+    }
+    chunk_list_init(l);
+}

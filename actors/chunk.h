@@ -89,6 +89,9 @@ static inline void chunk_list_reset(chunk_pool *p, chunk_list *l) {
     l->at = c->data;
 }
 
+/* At the end of a run: gives back what is not the depot's, that is, large records. */
+void chunk_list_end(memory *, chunk_list *);
+
 /* Moves all of `from` behind `to`, without copying. */
 static inline void chunk_list_join(chunk_list *to, chunk_list *from) {
     if (!from->head) return;

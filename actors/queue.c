@@ -21,7 +21,12 @@ void queue_init(queue *q, uint64_t width) {
 
 void queue_fini(queue *q, memory *m) {
     memory_count(m, -(int64_t)((q->batch_room + q->heap_room + q->scratch_room) * sizeof(queue_entry)), "");
-    for (int l = 0; l < QUEUE_LEVELS; l++) free(q->level[l]);
+    for (int l = 0; l < QUEUE_LEVELS; l++) {
+        for (int i = 0; q->level[l] && i < 64; i++) chunk_list_end(m, &q->level[l]->bucket[i].list);
+        free(q->level[l]);
+    }
+    chunk_list_end(m, &q->batch_records);
+    chunk_list_end(m, &q->late_records);
     free(q->batch);
     free(q->heap);
     free(q->scratch);

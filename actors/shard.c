@@ -83,6 +83,8 @@ void shard_init(shard *h, const engine *e, uint32_t number, chunk_pool *pool) {
 
 void shard_fini(shard *h, const engine *e) {
     queue_fini(&h->queue, MEM(e));
+    chunk_list_end(MEM(e), &h->next);
+    chunk_list_end(MEM(e), &h->cur);
     for (uint32_t b = 0; h->sweeps && b < e->behavior_count; b++) free(h->sweeps[b].bits);
     free(h->sweeps);
     free(h->tallies);

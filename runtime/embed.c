@@ -231,6 +231,7 @@ void nima_close(nima_run *r) {
         void *arrays[] = { c->heads, c->marks, c->summary, c->links, c->mailbox, c->special, c->dead, c->unread, c->lines, c->sent, c->bits, c->signal_stack };
         for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     }
+    for (size_t i = 0; r->lists && i < (size_t)4 * (r->threads + 1) * e->shards; i++) chunk_list_end(&e->memory, &r->lists[i]);
     chunk_depot_fini(&r->depot);
     memory_release(r->agents, r->agents_bytes);
     memory_release(r->born, r->born_bytes);

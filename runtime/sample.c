@@ -105,7 +105,7 @@ void sample_logs(nima_run *r) {
     count = 0;
     for (unsigned w = 0; w < r->threads; w++) {
         context *c = &r->contexts[w];
-        memcpy(all + count, c->lines, c->line_count * sizeof *all);
+        if (c->line_count) memcpy(all + count, c->lines, c->line_count * sizeof *all);
         count += c->line_count;
         c->line_count = 0;
     }

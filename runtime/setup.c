@@ -254,9 +254,9 @@ nima_gset *nima_gset_new(nima_setup *s, uint64_t bits) {
     if (!g || !grown) { free(g); stop_setup(NIMA_E_MEMORY, "no memory for a set"); }
     g->bits = bits;
     g->number = r->gset_count;
+    r->gsets[r->gset_count++] = g;           /* from here on it is closed with the run */
     g->seen = memory_map(&r->engine.memory, bits * sizeof *g->seen + 1, bits * sizeof *g->seen >= MEMORY_HUGE, "a set");
     for (uint64_t i = 0; i < bits; i++) atomic_init(&g->seen[i], NIMA_FOREVER);
-    r->gsets[r->gset_count++] = g;
     return g;
 }
 
