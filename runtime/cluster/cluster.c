@@ -41,6 +41,7 @@ static bool report(nima_run *r) {            /* of the window that was run; wind
     if (r->failed) return false;
     authority_report all;
     authority_reduce(k->authority, &all);
+    k->all_events += all.events;
     r->net = all.net.time;
     r->net_step = all.net.step;
     if (all.halt_at < r->halt_at) r->halt_at = all.halt_at;
@@ -208,6 +209,8 @@ void cluster_collect(nima_run *r) {
     for (int i = 0; i < 2; i++) if (*others[i]) memset(*others[i], 0, 65536 * sizeof **others[i]);
     ask(r, OPERATION_COLLECT);
 }
+
+uint64_t cluster_events(const nima_run *r) { return r->cluster->all_events; }
 
 void cluster_summary(const nima_run *r, char *text, size_t room) {
     text[0] = 0;

@@ -32,6 +32,7 @@ nima_err cluster_follow(nima_run *);         /* follower: until the leader ends 
 /* Asks each host of a configuration what it has; a table of it, and what is wrong where. How many are wrong;
  * UINT32_MAX: the file is. */
 uint32_t cluster_check(const char *path, FILE *to, char *error, size_t room);
+uint64_t cluster_events(const nima_run *);                   /* leader: of all dispatchers, until the last window */
 void cluster_summary(const nima_run *, char *text, size_t room);   /* where the time went */
 #pragma GCC visibility pop
 #endif

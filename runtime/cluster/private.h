@@ -68,6 +68,7 @@ struct cluster {
     uint32_t parts_missing;                  /* leader: followers that owe PART_DONE */
     bool granted, ended; authority_grant grant; batch_count awaited;   /* follower: what is to be done */
     uint32_t operation;
+    uint64_t all_events;                     /* leader: of all */
     uint64_t exchange_us, events;            /* events: of this dispatcher, until the last report */
     host_process *processes; uint32_t process_count;         /* leader */
     part_so_far *parts;                      /* leader: of a RESULT, from each */

@@ -167,6 +167,7 @@ static bool wait_for_leave(nima_run *r, nima_time at) {
 }
 
 static uint64_t events_so_far(const nima_run *r) {
+    if (r->cluster) return cluster_events(r);
     uint64_t n = 0;
     for (uint32_t s = r->own_from; s < r->own_to; s++) n += r->shards[s].events;
     return n;
