@@ -7,6 +7,7 @@ typedef struct block {
     struct block *next, **link;              /* of the same agent; link: what points here */
     size_t bytes; uint32_t class, zero;      /* bytes asked for */
 } block;                                     /* 32 bytes; data follows */
+typedef struct large { struct large *next; size_t size; } large;   /* in front of a block from malloc: all of an arena's, in use or free */
 enum { CLASS_MIN = 6, PAGE = 1 << 16 };      /* 64 bytes with the header; classes above 64 KiB come from malloc */
 
 #define MEM(c) ((memory *)(uintptr_t)&(c)->engine->memory)
@@ -26,8 +27,11 @@ static block *take(context *c, size_t bytes) {
     if (b) a->free[class] = b->next;
     else if (size > PAGE / 4) {
         memory_count(MEM(c), (int64_t)size, "agents' memory");
-        b = malloc(size);
-        if (!b) fail(c, NIMA_E_MEMORY, "no memory for a block of %zu bytes", bytes);
+        large *l = malloc(sizeof *l + size);
+        if (!l) fail(c, NIMA_E_MEMORY, "no memory for a block of %zu bytes", bytes);
+        *l = (large){ a->large, size };
+        a->large = l;
+        b = (block *)(void *)(l + 1);
     } else {
         if (a->at + size > a->end) {
             char *page = memory_map(MEM(c), PAGE, false, "agents' memory");
@@ -99,13 +103,12 @@ void arena_each(const agent_rest *r, void (*each)(void *, size_t, void *), void 
 }
 
 void arena_free(arena *a, memory *m) {
-    for (uint32_t class = 0; class < sizeof a->free / sizeof *a->free; class++)
-        for (block *b = ((size_t)1 << class) > PAGE / 4 ? a->free[class] : NULL; b;) {
-            block *next = b->next;
-            memory_count(m, -(int64_t)((size_t)1 << class), "");
-            free(b);
-            b = next;
-        }
+    while (a->large) {
+        large *next = a->large->next;
+        memory_count(m, -(int64_t)a->large->size, "");
+        free(a->large);
+        a->large = next;
+    }
     while (a->pages) {
         void *next = *(void **)a->pages;
         memory_unmap(m, a->pages, PAGE);

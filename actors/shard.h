@@ -100,6 +100,7 @@ typedef struct { uint64_t *bits; size_t room; uint64_t awake; nima_time due; } s
 
 typedef struct {                             /* memory of agents: size classes of powers of two */
     struct block *free[48];
+    struct large *large;                     /* blocks too large for a page */
     char *at, *end;
     void *pages;
 } arena;
