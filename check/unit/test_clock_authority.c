@@ -268,8 +268,8 @@ START_TEST(summary_says_where_the_time_went) {
         ck_assert_int_eq(authority_take(a, i, &r, 1000, error, sizeof error), NIMA_OK);
     }
     authority_summary(a, 10, text, sizeof text);
-    ck_assert_str_eq(text, "1 windows of 300.0 events and 1000 us on average; 25 % of the time computing, 50 % waiting for "
-                     "batches, 25 % for the clock; a window holds too little work for 3 dispatchers: fewer of them, or a "
+    ck_assert_str_eq(text, "1 windows of 300.0 events and 1000 us on average; 25 % of the time computing, 50 % exchanging "
+                     "events, 25 % for the clock; a window holds too little work for 3 dispatchers: fewer of them, or a "
                      "lookahead above 10 ticks, would pay");
     authority_free(a);
 }
