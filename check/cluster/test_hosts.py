@@ -162,7 +162,7 @@ def fault(hosts, config, seed):
     wait_started(hosts)
     time.sleep(chance.uniform(0, 0.4))
     victims = {"kill dispatcher": hosts.pids(where, "--dispatcher"), "stop dispatcher": hosts.pids(where, "--dispatcher"),
-               "kill watcher": hosts.pids(where, "--join"), "kill ssh": hosts.pids("a", f" {where} exec"), "host": hosts.pids(where, "nima"),
+               "kill watcher": hosts.pids(where, "--join"), "kill ssh": hosts.pids("a", f" {where} exec"), "host": hosts.pids(where, "nima-node"),
                "leader": hosts.pids("a", "nima run"), "cut": []}[how]
     if how == "cut":
         hosts.ip("-n", hosts.space(where), "link", "set", "eth0", "down")
