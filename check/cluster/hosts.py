@@ -42,6 +42,7 @@ class Hosts:
         subprocess.run(["ip", *words], check=True, capture_output=True)
 
     def __enter__(self):
+        signal.signal(signal.SIGTERM, lambda *_: exit(1))    # a time-out too takes the hosts away
         self.folder = tempfile.mkdtemp(prefix="nima-hosts-")
         os.makedirs("/run/sshd", exist_ok=True)
         for key in ("host_key", "user_key"):
