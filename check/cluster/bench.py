@@ -80,7 +80,7 @@ def start(build, pairs):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("build")
+    parser.add_argument("build", help="configured with -DNIMA_TESTS=ON, for bench_link")
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--rows", default="phold window start")
     arguments = parser.parse_args()
