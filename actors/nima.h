@@ -77,6 +77,7 @@ typedef struct nima_model {
     const char *(*check)(const nima_setup *);/* optional: across parameters, before setup; NULL or what is wrong */
     bool (*done)(nima_view *);               /* optional: on each sample; true ends the run, as a halt at its tick */
     void (*finish)(nima_view *);             /* optional: names results */
+    void (*show)(nima_view *);               /* optional: for those who watch; now and then, between ticks; changes nothing */
     uint32_t abi; nima_part *const *parts, *const *parts_end;   /* filled in by NIMA_MODEL */
 } nima_model;
 
@@ -179,6 +180,9 @@ void nima_result(nima_view *, const char *name, double);     /* part of the fing
 void nima_result_hash(nima_view *, const char *name, uint64_t);      /* printed as 16 hexadecimal digits */
 void nima_result_measured(nima_view *, const char *name, double);    /* a measurement: not in the fingerprint */
 FILE *nima_view_file(nima_view *, const char *name);         /* new file in the run folder; NULL without one; closed for you */
+/* show only. A picture: row by row a byte for each pixel, 0 the background, 1 to 255 from dark to light; at most 1024 a side. */
+void nima_show_picture(nima_view *, const char *name, uint32_t width, uint32_t height, const uint8_t *shades);
+void nima_show_values(nima_view *, const char *name, const double *values, uint32_t count);   /* at most 4096 */
 
 /* ---- embedding: open a run, step it, look at it, test one behavior --------------------------------------------------------- */
 #define NIMA_ERRORS(X) \

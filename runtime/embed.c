@@ -137,6 +137,9 @@ static nima_err open_run(nima_run *r, const nima_options *o, char *error, size_t
     r->contexts = aligned_alloc(64, (r->threads * sizeof(context) + 63) / 64 * 64);
     if (!r->contexts) { snprintf(error, room, "no memory"); return NIMA_E_MEMORY; }
     memset(r->contexts, 0, r->threads * sizeof(context));
+    r->counts = aligned_alloc(64, r->threads * sizeof *r->counts);
+    if (!r->counts) { snprintf(error, room, "no memory"); return NIMA_E_MEMORY; }
+    memset(r->counts, 0, r->threads * sizeof *r->counts);
     for (unsigned w = 0; w < r->threads; w++) {
         r->contexts[w].engine = e;
         r->contexts[w].signal_stack = malloc(FAILURE_STACK_BYTES);
@@ -242,7 +245,7 @@ void nima_close(nima_run *r) {
     for (uint32_t i = 0; i < r->gset_count; i++) { memory_unmap(&e->memory, (void *)(uintptr_t)r->gsets[i]->seen, r->gsets[i]->bits * 8 + 1); free(r->gsets[i]); }
     for (uint32_t i = 0; i < r->result_count; i++) free(r->results[i].name);
     if (r->store && store_free(r->store)) {}  /* reported by nima_finish, or earlier */
-    void *arrays[] = { r->shards, r->lists, r->rows, r->order, r->contexts, r->populations, r->periods, r->columns, r->messages,
+    void *arrays[] = { r->shards, r->lists, r->rows, r->order, r->contexts, r->counts, r->populations, r->periods, r->columns, r->messages,
                        r->behaviors, r->reporters, r->tallies, r->levels, r->topics, r->message_names, r->params, r->texts, r->inputs,
                        r->gsets, r->results, r->others_dead, r->others_unread };
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
@@ -403,6 +406,8 @@ void run_progress_read(const nima_run *r, run_progress *p) {
                          .windows = atomic_load_explicit(&r->shown_windows, memory_order_relaxed),
                          .inline_windows = atomic_load_explicit(&r->shown_inline, memory_order_relaxed),
                          .wall_s = atomic_load_explicit(&r->shown_wall, memory_order_relaxed),
+                         .lag_s = atomic_load_explicit(&r->shown_lag, memory_order_relaxed),
+                         .paused = atomic_load_explicit(&r->wish, memory_order_relaxed) == RUN_PAUSE,
                          .running = atomic_load_explicit(&r->shown_running, memory_order_relaxed) };
 }
 const nima_model *run_model(const nima_run *r) { return r->model; }
@@ -418,6 +423,14 @@ size_t run_param_text(const nima_run *r, size_t i, const char **name, char *text
     *name = r->params_struct->fields[i].name;
     parameters_text(&r->params_struct->fields[i], r->params, text, room);
     return count - i;
+}
+
+bool run_reporter(const nima_run *r, uint32_t i, run_reporter_info *info) {
+    if (i >= r->engine.reporter_count || !r->engine.sample) return false;
+    const nima_reporter *p = r->reporters[i];
+    const uint32_t bins = p->reduce == NIMA_HISTOGRAM ? p->bins : 1;
+    *info = (run_reporter_info){ p->part.name, p->unit, r->columns[i], bins, p->low, p->high };
+    return true;
 }
 
 size_t run_result_count(const nima_run *r) { return r->result_count; }

@@ -16,6 +16,17 @@ typedef struct {
     const void *state; nima_rng stream;      /* before the callback */
 } run_delivery;
 
+/* Who watches: all calls but `wants` are made by the driving thread, between windows, and copy what they are given. NULL: none. */
+typedef struct {
+    void *arg;
+    void (*log)(void *arg, const char *line);                /* in final order */
+    void (*row)(void *arg, nima_time, const double *row);    /* of reporters, see run_reporter */
+    bool (*wants)(void *arg);                                /* whether anybody would see what the model shows */
+    void (*picture)(void *arg, const char *name, uint32_t width, uint32_t height, const uint8_t *shades);
+    void (*values)(void *arg, const char *name, const double *values, uint32_t count);
+} run_watcher;
+enum { RUN_PICTURE_SIDE = 1024, RUN_SHOWN_VALUES = 4096, RUN_SHOWN_NAME = 64 };
+
 typedef struct {                             /* RUN_TUNING_DEFAULT, then change */
     uint64_t shard_order;                    /* 0: by number; else the key of a permutation in which shards are taken */
     int dirty;                               /* -1, or a byte that fresh memory is filled with, where its content is undefined */
@@ -26,8 +37,7 @@ typedef struct {                             /* RUN_TUNING_DEFAULT, then change 
     int log_level;                           /* lines above it are not kept; default NIMA_INFO */
     void (*on_delivery)(void *arg, const run_delivery *);   /* calls are serialized; order is the shards' own; NULL: none */
     void *on_delivery_arg;
-    void (*on_log)(void *arg, const char *line);            /* in final order, from the driving thread; NULL: none */
-    void *on_log_arg;
+    run_watcher watcher;
     unsigned dispatchers;                    /* processes on this machine that share the run; 0, 1: this one alone */
     const struct cluster_config *cluster;    /* hosts that share the run (cluster/config.h); NULL: this machine */
     int errors_fd;                           /* the user's standard error, where 2 is something else; 0: 2 */
@@ -42,9 +52,17 @@ nima_err run_open(nima_run **, const nima_model *, const nima_options *, const r
 /* From any thread, or a signal handler. */
 typedef enum { RUN_GO, RUN_PAUSE, RUN_STOP } run_wish;       /* RUN_STOP: end cleanly at the next window, NIMA_E_HALTED */
 void run_request(nima_run *, run_wish);
+bool run_request_if(nima_run *, run_wish now, run_wish then);  /* only if `now` is what was wished last: a stop stays one */
 
-typedef struct { nima_time time, until; uint64_t events, windows, inline_windows; double wall_s; bool running; } run_progress;
+/* lag_s: behind the wall clock, of a run with a speed. */
+typedef struct { nima_time time, until; uint64_t events, windows, inline_windows; double wall_s, lag_s; bool running, paused; } run_progress;
 void run_progress_read(const nima_run *, run_progress *);
+
+/* Loads, since the run began: rates are differences. From any thread. Of another process they are some 0.1 s old. */
+typedef struct { uint64_t events; double busy_s, cpu_s; int32_t core, region; } run_worker_load;   /* -1: not bound, not known */
+typedef struct { char node[64]; uint64_t memory; double cpu_s, net_s; uint32_t workers; } run_dispatcher_load;   /* net_s: delay of the last report */
+unsigned run_dispatchers(const nima_run *);
+void run_load_read(const nima_run *, unsigned dispatcher, run_dispatcher_load *, run_worker_load *, uint32_t room);
 
 /* What the run was given and what it found. */
 const nima_model *run_model(const nima_run *);
@@ -54,6 +72,9 @@ unsigned run_threads(const nima_run *);                      /* workers of this 
 nima_time run_default_until(const nima_run *);               /* NIMA_FOREVER: the model names none */
 nima_time run_lookahead(const nima_run *);
 size_t run_param_text(const nima_run *, size_t i, const char **name, char *text, size_t room);   /* fields left from i; 0: none */
+/* Reporter i: its values stand in a row from `column` on. False: there is none. */
+typedef struct { const char *name, *unit; uint32_t column, count; double low, high; } run_reporter_info;
+bool run_reporter(const nima_run *, uint32_t i, run_reporter_info *);
 typedef enum { RUN_RESULT_VALUE, RUN_RESULT_HASH, RUN_RESULT_MEASURED } run_result_kind;
 size_t run_result_count(const nima_run *);
 const char *run_result(const nima_run *, size_t i, run_result_kind *, double *value, uint64_t *hash);

@@ -72,8 +72,9 @@ void sample_row(nima_run *r, nima_time tick) {
     for (uint32_t v = 0; v < e->row_values; v++) r->rows_chain = hash_mum(r->rows_chain ^ bits_of(row[v]), HASH_K1);
     if (r->store && store_row(r->store, tick, (double)tick / e->ticks_per_unit, row, e->row_values))
         failure_set(r, NIMA_E_SYSTEM, "%s", store_error(r->store));
+    if (r->tuning.watcher.row) r->tuning.watcher.row(r->tuning.watcher.arg, tick, row);
     if (!r->model->done) return;
-    view_handle v = { { r->params, r->world }, r, tick, false };
+    view_handle v = { { r->params, r->world }, r, tick, false, false };
     if (!r->model->done(&v.head)) return;
     const nima_time wait = e->lookahead > 1 ? e->lookahead : 1;
     if (tick > NIMA_FOREVER - wait || tick + wait >= r->halt_at) return;
@@ -118,7 +119,7 @@ void sample_logs(nima_run *r) {
         if (!is_cut(r, l) && asprintf(&line, "%lld %u %s %s: %s", (long long)l->time, l->step, agent_text,
                                       names[l->level > 3 ? 3 : l->level], l->text) >= 0) {
             if (r->store && store_log(r->store, line)) failure_set(r, NIMA_E_SYSTEM, "%s", store_error(r->store));
-            if (r->tuning.on_log) r->tuning.on_log(r->tuning.on_log_arg, line);
+            if (r->tuning.watcher.log) r->tuning.watcher.log(r->tuning.watcher.arg, line);
             free(line);
         }
         memory_count(&r->engine.memory, -(int64_t)(strlen(l->text) + 1), "");
@@ -234,7 +235,7 @@ nima_err sample_finish(nima_run *r) {
     if (r->cluster) cluster_collect(r);
     if (r->failed) return r->failure.code;
     r->finished = true;
-    view_handle v = { { r->params, r->world }, r, r->now, true };
+    view_handle v = { { r->params, r->world }, r, r->now, true, false };
     if (r->model->finish) r->model->finish(&v.head);
     if (r->store && !r->failed) {
         table t = { r, store_agents_begin(r->store, r->engine.behaviors, r->engine.behavior_count) };

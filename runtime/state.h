@@ -11,7 +11,9 @@
 #include <signal.h>
 
 typedef struct { nima_setup head; nima_run *run; } setup_handle;
-typedef struct { nima_view head; nima_run *run; nima_time now; bool finishing; } view_handle;
+typedef struct { nima_view head; nima_run *run; nima_time now; bool finishing, showing; } view_handle;
+/* Written by the worker alone, relaxed; read by whoever watches. */
+typedef struct { _Alignas(64) _Atomic uint64_t ran; } worker_count;
 typedef struct { char *name; run_result_kind kind; double value; uint64_t hash; } result;
 typedef struct world_piece { struct world_piece *next; size_t bytes; _Alignas(64) char data[]; } world_piece;
 
@@ -34,6 +36,7 @@ struct nima_run {
     nima_gset **gsets; uint32_t gset_count;
     /* parts */
     team *team; unsigned threads;
+    worker_count *counts;                    /* of each worker: events */
     context *contexts; shard *shards;        /* shards: all of the run; this process owns [own_from, own_to) */
     uint32_t own_from, own_to;
     chunk_depot depot;
@@ -60,10 +63,11 @@ struct nima_run {
     uint64_t broadcasts;                     /* bits set here, times the others told */
     failure failure; bool failed;
     pthread_mutex_t deliver_lock;
+    double show_next; uint64_t shown_at_window;              /* what the model shows: not before; after which window it last did */
     /* from other threads and signal handlers; relaxed, but for `wish`, on which a paused run sleeps */
     _Atomic uint32_t wish;
     _Atomic int64_t shown_time, shown_until; _Atomic uint64_t shown_events, shown_windows, shown_inline; _Atomic bool shown_running;
-    _Atomic double shown_wall;
+    _Atomic double shown_wall, shown_lag;
 };
 
 /* setup.c */
@@ -95,6 +99,10 @@ nima_err failure_set(nima_run *, nima_err, const char *format, ...) __attribute_
 void failure_collect(nima_run *);                            /* the least of all contexts' failures */
 /* embed.c */
 void embed_post(nima_run *, nima_id to, nima_time at, uint32_t type, uint64_t number, const void *payload, uint32_t bytes);   /* in its own shards */
+/* load.c */
+void load_own(const nima_run *, run_dispatcher_load *, run_worker_load *, uint32_t room);
+/* show.c: what the model shows to those who watch. now: at once, if it ran since; else now and then */
+void show_model(nima_run *, bool now);
 /* sample.c */
 void sample_shards(nima_run *);
 bool sample_gather(nima_run *, nima_time tick);

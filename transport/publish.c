@@ -10,6 +10,7 @@
  * only. */
 #include "publish_private.h"
 #include "nng_close.h"
+#include "visitor.h"
 #include <errno.h>
 #include <nng/nng.h>
 #include <nng/protocol/pubsub0/pub.h>
@@ -29,6 +30,7 @@
 enum { BUCKETS = 2 * PUBLISH_TOPICS_MAX, COALESCE_MS = 20, PROBE_MS = 1000, PROBE_PATIENCE_MS = 900, CLOSE_MS = 3000 };
 enum { PROBE_NONE, PROBE_OUT, PROBE_BACK };
 
+typedef struct { const void *at; size_t bytes; } publish_span;
 typedef struct topic {
     char name[PUBLISH_TOPIC_MAX + 1];
     uint64_t counter;                        /* of the last message */
@@ -80,20 +82,15 @@ static char *request_header(nng_pipe pipe, const char *name) {
     return nng_pipe_get_string(pipe, name, &value) == 0 ? value : NULL;
 }
 
-/* A page names where it came from; it may read us if that is where we are. */
-static bool same_origin(const char *origin, const char *host) {
-    const char *at = origin ? strstr(origin, "://") : NULL;
-    return !origin || (at && host && strcmp(at + 3, host) == 0);
-}
-
 static bool is_admitted(publisher *p, nng_pipe pipe) {
     char *uri = request_header(pipe, NNG_OPT_WS_REQUEST_URI);
     if (!uri) return true;                   /* not over ws */
     char *origin = request_header(pipe, NNG_OPT_WS_REQUEST_HEADER "Origin"),
          *host = request_header(pipe, NNG_OPT_WS_REQUEST_HEADER "Host");
     const bool admitted =
-        p->options.admit ? p->options.admit(p->options.admit_arg, origin, host, uri) : same_origin(origin, host);
-    if (!admitted) say(p, TRANSPORT_WARNING, "publish: a page of %.100s was refused", origin ? origin : "no origin");
+        p->options.admit ? p->options.admit(p->options.admit_arg, origin, host, uri) : visitor_is_ours(origin, host);
+    if (!admitted) say(p, TRANSPORT_WARNING, "publish: a page of %.100s at %.100s was refused", origin ? origin : "no origin",
+                       host ? host : "no host");
     nng_strfree(uri);
     if (origin) nng_strfree(origin);
     if (host) nng_strfree(host);
@@ -122,12 +119,8 @@ static void on_pipe(nng_pipe pipe, nng_pipe_ev event, void *arg) {
 
 /* ---- sending ---- */
 
-static transport_err send_frame(publisher *p, const uint8_t *frame, size_t bytes) {
-    nng_msg *message;
-    if (nng_msg_alloc(&message, bytes) != 0) return TRANSPORT_MEMORY;
-    memcpy(nng_msg_body(message), frame, bytes);
+static void send_message(publisher *p, nng_msg *message) {
     if (nng_sendmsg(p->socket, message, NNG_FLAG_NONBLOCK) != 0) nng_msg_free(message);
-    return TRANSPORT_OK;
 }
 
 static topic *find_topic(publisher *p, const char *name) {
@@ -153,35 +146,54 @@ static bool make_room(topic *t, size_t bytes) {
 }
 
 /* topic NUL, an array of two, the counter as uint64, the value. */
-static size_t put_frame(uint8_t *to, const topic *t, const void *value, size_t bytes) {
+static size_t put_frame(uint8_t *to, const topic *t, publish_span value) {
     const size_t name = strlen(t->name) + 1;
     memcpy(to, t->name, name);
     to[name] = 0x92;
     to[name + 1] = 0xCF;
     for (int i = 0; i < 8; i++) to[name + 2 + (size_t)i] = (uint8_t)(t->counter >> (56 - 8 * i));
-    memcpy(to + name + 10, value, bytes);
-    return name + 10 + bytes;
+    memcpy(to + name + 10, value.at, value.bytes);
+    return name + 10 + value.bytes;
 }
 
-transport_err publish_value(publisher *p, const char *name, const void *value, size_t bytes, publish_keep keep,
-                            transport_fault *fault) {
-    const size_t length = strlen(name);
-    if (length == 0 || length > PUBLISH_TOPIC_MAX || bytes == 0 || bytes > PUBLISH_BYTES_MAX)
+/* Sends `value`, and keeps `kept` with the same counter (NULL: nothing). */
+static transport_err send_and_keep(publisher *p, const char *name, publish_span value, const publish_span *kept,
+                                   transport_fault *fault) {
+    const size_t length = strlen(name), bytes = kept && kept->bytes > value.bytes ? kept->bytes : value.bytes;
+    if (length == 0 || length > PUBLISH_TOPIC_MAX || value.bytes == 0 || bytes > PUBLISH_BYTES_MAX)
         return transport_fail(fault, TRANSPORT_OVERSIZED,
                               "publish: topic '%.140s' of %zu bytes, value of %zu: limits are %d and %d", name, length,
                               bytes, PUBLISH_TOPIC_MAX, PUBLISH_BYTES_MAX);
     transport_err err = TRANSPORT_MEMORY;
+    nng_msg *message = NULL;
     pthread_mutex_lock(&p->lock);
     topic *t = find_topic(p, name);
     if (!t && p->topic_count == PUBLISH_TOPICS_MAX) err = TRANSPORT_FULL;
-    if (t && make_room(t, length + 11 + bytes)) {
+    if (t && (!kept || make_room(t, length + 11 + kept->bytes)) && nng_msg_alloc(&message, length + 11 + value.bytes) == 0) {
         t->counter++;
-        const size_t frame = put_frame(t->last, t, value, bytes);
-        t->last_bytes = keep == PUBLISH_KEEP ? frame : 0;
-        err = send_frame(p, t->last, frame);
+        put_frame(nng_msg_body(message), t, value);
+        t->last_bytes = kept ? put_frame(t->last, t, *kept) : 0;
+        send_message(p, message);
+        err = TRANSPORT_OK;
     }
     pthread_mutex_unlock(&p->lock);
     return err ? transport_fail(fault, err, "publish: topic '%s': %s", name, transport_error_text(err)) : TRANSPORT_OK;
+}
+
+transport_err publish_value(publisher *p, const char *name, const void *value, size_t bytes, publish_keep keep,
+                            transport_fault *fault) {
+    const publish_span it = {value, bytes};
+    return send_and_keep(p, name, it, keep == PUBLISH_KEEP ? &it : NULL, fault);
+}
+
+transport_err publish_change(publisher *p, const char *name, publish_map *change, publish_map *kept, transport_fault *fault) {
+    const bool whole = publish_map_finish(change) && publish_map_finish(kept);
+    const transport_err err =
+        whole ? send_and_keep(p, name, (publish_span){change->data, change->used}, &(publish_span){kept->data, kept->used}, fault)
+              : transport_fail(fault, TRANSPORT_OVERSIZED, "publish: topic '%.140s': value too large", name);
+    publish_map_clear(change);
+    publish_map_clear(kept);
+    return err;
 }
 
 transport_err publish_send(publisher *p, const char *name, publish_map *m, publish_keep keep, transport_fault *fault) {
@@ -196,9 +208,14 @@ transport_err publish_send(publisher *p, const char *name, publish_map *m, publi
 /* ---- the helper thread ---- */
 
 static void send_kept(publisher *p) {
+    nng_msg *message;
     pthread_mutex_lock(&p->lock);
-    for (uint32_t i = 0; i < BUCKETS; i++)
-        if (p->topics[i] && p->topics[i]->last_bytes) (void)send_frame(p, p->topics[i]->last, p->topics[i]->last_bytes);
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        const topic *t = p->topics[i];
+        if (!t || !t->last_bytes || nng_msg_alloc(&message, t->last_bytes) != 0) continue;
+        memcpy(nng_msg_body(message), t->last, t->last_bytes);
+        send_message(p, message);
+    }
     pthread_mutex_unlock(&p->lock);
 }
 

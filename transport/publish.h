@@ -24,7 +24,7 @@ typedef struct publish_options {
     uint32_t url_count; /* tcp://HOST:PORT, ipc:///PATH, ws://HOST:PORT/PATH; nothing else is bound */
     uint32_t buffer_messages;                /* per subscriber; 0: 1024; at most 8192 */
     /* Whom a ws address serves; called on NNG's threads. origin is NULL for what is no web page. NULL: pages of the
-     * same host and port only, and all that are no page. */
+     * same host and port only, and all that are no page, see visitor.h. */
     bool (*admit)(void *arg, const char *origin, const char *host, const char *uri);
     void *admit_arg;
     transport_log *log; void *log_arg;       /* NULL: standard error */
@@ -58,6 +58,9 @@ typedef enum { PUBLISH_STREAM, PUBLISH_KEEP } publish_keep;  /* KEEP: remembered
 /* Sends the map and clears it. OVERSIZED: topic empty or too long, value too large; FULL: too many topics; MEMORY. */
 transport_err publish_send(publisher *, const char *topic, publish_map *, publish_keep,
                            transport_fault *) TRANSPORT_MUST_CHECK;
+/* Sends a change, and keeps the whole of which it is the last change, under the same counter. Clears both. */
+transport_err publish_change(publisher *, const char *topic, publish_map *change, publish_map *whole,
+                             transport_fault *) TRANSPORT_MUST_CHECK;
 /* The same for one msgpack value that the caller has packed. */
 transport_err publish_value(publisher *, const char *topic, const void *msgpack, size_t bytes, publish_keep,
                             transport_fault *) TRANSPORT_MUST_CHECK;

@@ -247,8 +247,8 @@ START_TEST(log_up_to_the_failure) {
             const nima_options o = { .threads = threads, .set = SET("deed=fail"), .no_pin = true };
             run_tuning t = RUN_TUNING_DEFAULT;
             t.shard_order = order;
-            t.on_log = keep_line;
-            t.on_log_arg = p;
+            t.watcher.log = keep_line;
+            t.watcher.arg = p;
             char text[1200];
             ck_assert_int_eq(failed_run(opened_with(&o, &t), text, sizeof text), NIMA_E_MODEL);
             ck_assert_uint_gt(p->length, 1000);

@@ -2,6 +2,7 @@
  * grows from a seed. Every walker is an agent; the grid is a set that all share and that only grows: what is blackened
  * at one time is seen by everyone at the next. With order=sequential they walk in turn, as one agent: sequential.h. */
 #include "nima.h"
+#include "picture.h"
 #include "report.h"
 #include "sequential.h"
 
@@ -135,5 +136,7 @@ static void finish(nima_view *v) {
     report_finish(&all, v, world_of(v)->black, (uint32_t)params_of(v)->size);
 }
 
+static void show(nima_view *v) { picture_show(v, world_of(v)->black, (uint32_t)params_of(v)->size, params_of(v)->max_steps); }
+
 NIMA_MODEL(.name = "randomwalk", .help = "walkers that grow a cluster", .unit = "step", .ticks_per_unit = 1,
-           .setup = setup, .check = check, .finish = finish)
+           .setup = setup, .check = check, .finish = finish, .show = show)

@@ -16,6 +16,8 @@ static const char run_help[] =
     "  --cluster FILE         hosts that share the run\n"
     "  --speed X              units of virtual time per second of wall time; as fast as it goes\n"
     "  --publish URL          lets others watch: tcp://HOST:PORT, ipc:///PATH or ws://HOST:PORT/PATH; may be repeated\n"
+    "  --web [HOST:PORT]      serves a page that shows the run live, with pause, resume and stop; 127.0.0.1:6462\n"
+    "  --load-change PERCENT  loads that changed by less are not published; 1\n"
     "  --out DIR              the run folder, new or empty; runs/<model>-<time>-s<seed>\n"
     "  --log LEVEL            what is kept in log.txt: error, warning, info or debug; info\n"
     "  --dead-letters WHAT    mail for agents that are no more: count, log or fail; count\n"

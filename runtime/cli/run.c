@@ -18,20 +18,22 @@
 #include <unistd.h>
 
 enum { RUN_OUT = REQUEST_OWN, RUN_SPEED, RUN_LOG, RUN_FINGERPRINT, RUN_JSON, RUN_TRACE, RUN_BREAK, RUN_DISPATCHERS,
-       RUN_CLUSTER, RUN_PUBLISH, RUN_HELP };
+       RUN_CLUSTER, RUN_PUBLISH, RUN_WEB, RUN_LOAD_CHANGE, RUN_HELP };
 enum { PUBLISH_AT_MOST = 16 };
 static const struct option long_options[] = { REQUEST_LONG, { "out", required_argument, NULL, RUN_OUT },
     { "speed", required_argument, NULL, RUN_SPEED }, { "log", required_argument, NULL, RUN_LOG },
     { "fingerprint", no_argument, NULL, RUN_FINGERPRINT }, { "json", no_argument, NULL, RUN_JSON },
     { "trace", required_argument, NULL, RUN_TRACE }, { "break", required_argument, NULL, RUN_BREAK },
     { "dispatchers", required_argument, NULL, RUN_DISPATCHERS }, { "cluster", required_argument, NULL, RUN_CLUSTER },
-    { "publish", required_argument, NULL, RUN_PUBLISH },
+    { "publish", required_argument, NULL, RUN_PUBLISH }, { "web", optional_argument, NULL, RUN_WEB },
+    { "load-change", required_argument, NULL, RUN_LOAD_CHANGE },
     { "help", no_argument, NULL, RUN_HELP }, { NULL, 0, NULL, 0 } };
 
 typedef struct {
     request request;
     const char *out, *trace, *break_at, *cluster_file;
     const char *publish[PUBLISH_AT_MOST]; unsigned publish_count;
+    const char *web; double load_change;
     bool fingerprint, json, help;
     cluster_config cluster;
     char command[8192];
@@ -67,6 +69,22 @@ static int publish_option(run_options *o, const char *value) {
     return EXIT_GOOD;
 }
 
+/* The address may be the next word: then that is an address, as no model's name is. */
+static int web_option(run_options *o, char **argv, int argc) {
+    o->web = optarg ? optarg : "";
+    if (!optarg && optind < argc && *argv[optind] && feed_is_web_address(argv[optind])) o->web = argv[optind++];
+    return feed_is_web_address(o->web) ? EXIT_GOOD : cli_usage("run", "--web %s: expected HOST:PORT, :PORT or PORT", o->web);
+}
+
+static int load_change_option(run_options *o, const char *value) {
+    char *end;
+    const double percent = strtod(value, &end);
+    if (end == value || *end || !(percent >= 0 && percent <= 100))
+        return cli_usage("run", "--load-change %s: expected 0 to 100 percent", value);
+    o->load_change = percent / 100;
+    return EXIT_GOOD;
+}
+
 static int use_cluster(run_options *o) {
     char error[1000];
     if (cluster_config_read(&o->cluster, o->cluster_file, error, sizeof error))
@@ -91,6 +109,8 @@ static int read_options(int argc, char **argv, run_options *o) {
         case RUN_BREAK: o->break_at = optarg; code = EXIT_GOOD; break;
         case RUN_DISPATCHERS: code = dispatchers_option(r, optarg); break;
         case RUN_PUBLISH: code = publish_option(o, optarg); break;
+        case RUN_WEB: code = web_option(o, argv, argc); break;
+        case RUN_LOAD_CHANGE: code = load_change_option(o, optarg); break;
         case RUN_HELP: o->help = true; code = EXIT_GOOD; break;
         case RUN_CLUSTER: o->cluster_file = optarg; code = EXIT_GOOD; break;
         default: if (code < 0) return cli_bad_option("run", argv, option);
@@ -122,7 +142,7 @@ static void print_parameters(const request *r) {
 
 /* ---- interruption ---- */
 static _Atomic(nima_run *) interrupted_run;
-static _Atomic int interruptions, interrupted_by;
+static _Atomic int interruptions, interrupted_by = SIGINT;   /* a stop from the live page counts as Ctrl-C */
 
 static void on_interrupt(int number) {
     static const char again[] = "\nnima: ending at the next moment, results are kept; once more ends at once\n";
@@ -174,10 +194,12 @@ static nima_err drive(run_options *o, run_record *record, console *c, trace *t) 
 
 /* ---- those who watch ---- */
 static feed *feed_for(run_options *o, int *code) {
-    char error[400];
-    if (!o->publish_count) return NULL;
-    feed *f = feed_open(o->publish, o->publish_count, &o->request.tuning, error, sizeof error);
-    if (!f) { cli_say("%s", error); *code = EXIT_SYSTEM; }
+    char text[400];
+    const feed_options options = { o->publish, o->publish_count, o->web, o->load_change };
+    if (!o->publish_count && !o->web) return NULL;
+    feed *f = feed_open(&options, &o->request.tuning, text, sizeof text);
+    if (!f) { cli_say("%s", text); *code = EXIT_SYSTEM; }
+    else if (feed_page(f, text, sizeof text)) cli_say("live page, with control: %s", text);
     return f;
 }
 
@@ -253,7 +275,7 @@ refused:
 }
 
 int run_main(int argc, char **argv) {
-    static run_options o;
+    static run_options o = { .load_change = 0.01 };
     request_init(&o.request, "run");
     int code = read_options(argc, argv, &o);
     if (!code && o.help && !o.request.name) {

@@ -69,6 +69,7 @@ static void grant(nima_run *r, const authority_grant *plan) {   /* to all; retur
         cluster_fail(r, "%s", error);
         return;
     }
+    k->granted_us = cluster_now_us();
     for (uint32_t d = 1; d < k->count && !r->failed; d++) {
         authority_grant g;
         authority_grant_to(k->authority, d, &g);
@@ -124,6 +125,7 @@ void cluster_end_window(nima_run *r) {
     k->exchange_us += cluster_now_us() - begin;
     if (k->self) {
         gather_send_log(r);
+        loads_send(r);
         gather_send_sent(r);
         tell_failure(r);
     }
@@ -260,7 +262,8 @@ static nima_err allocate(nima_run *r, char *error, size_t room) {
     k->sent = calloc(k->count, sizeof *k->sent);
     k->report_counts = calloc(k->count, sizeof *k->report_counts);
     k->parts = calloc(k->count, sizeof *k->parts);
-    bool good = k->parts && k->links && k->peers && k->batches && k->sent && k->report_counts;
+    loads_init(k);
+    bool good = k->loads.at && k->parts && k->links && k->peers && k->batches && k->sent && k->report_counts;
     for (uint32_t d = 0; good && d < k->count; d++)
         good = d == k->self || !wire_batch_init(&k->batches[d], WIRE_BATCH_BYTES);
     if (!good) snprintf(error, room, "no memory for batches");
@@ -331,6 +334,7 @@ void cluster_close(nima_run *r) {
     for (uint32_t i = 0; i < k->early_count; i++) link_discard(&k->early[i].frame);
     for (uint32_t d = 0; k->parts && d < k->count; d++) free(k->parts[d].at);
     authority_free(k->authority);
+    loads_fini(k);
     seal_key_wipe(&k->key);
     void *arrays[] = { k->parts, k->early, k->links, k->peers, k->batches, k->sent, k->report_counts, k };
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);

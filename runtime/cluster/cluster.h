@@ -6,7 +6,7 @@
  * windows. A lost link, a wrong message or a silent dispatcher is a failure of the run (NIMA_E_LINK) that names who. */
 #ifndef NIMA_CLUSTER_H
 #define NIMA_CLUSTER_H
-#include "nima.h"
+#include "run.h"
 #include <stdio.h>
 
 #pragma GCC visibility push(default)
@@ -33,6 +33,9 @@ nima_err cluster_follow(nima_run *);         /* follower: until the leader ends 
  * UINT32_MAX: the file is. */
 uint32_t cluster_check(const char *path, FILE *to, char *error, size_t room);
 uint64_t cluster_events(const nima_run *);                   /* leader: of all dispatchers, until the last window */
+uint32_t cluster_count(const nima_run *);                    /* dispatchers */
+/* Leader, from any thread: what dispatcher number reported last. */
+void cluster_load(const nima_run *, unsigned dispatcher, run_dispatcher_load *, run_worker_load *, uint32_t room);
 void cluster_summary(const nima_run *, char *text, size_t room);   /* where the time went */
 #pragma GCC visibility pop
 #endif

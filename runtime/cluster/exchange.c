@@ -205,6 +205,7 @@ static void take_net(nima_run *r, uint32_t from, const wire_net *n) {
                                      .exchange_us = n->exchange_ns / 1000,
                                      .sent = list,
                                      .sent_count = count};
+    if (!k->self) loads_net(r, from, n->compute_ns);
     char error[300];
     if (!k->authority || authority_take(k->authority, from, &report, cluster_now_us(), error, sizeof error))
         cluster_fail(r, "%s", k->authority ? error : "a report to a follower");

@@ -345,6 +345,7 @@ void gather_take(nima_run *r, uint32_t from, const wire_result *piece) {
     case PART_SUMS: take_sums(r, m); return;
     case PART_LOG: take_log(r, m); return;
     case PART_SENT: take_sent(r, m); return;
+    case PART_LOAD: loads_take(r, from, m); return;
     case PART_SHARD: take_shard(r, m); return;
     case PART_AGENTS: take_agents(r, m); return;
     case PART_COUNTS: take_counts(r, m); return;

@@ -23,6 +23,7 @@ enum {
     PART_COUNTS,
     PART_STATUS,
     PART_SENT,
+    PART_LOAD,
     PART_DONE
 }; /* of a RESULT */
 enum {
@@ -53,6 +54,9 @@ typedef struct { /* leader: the process that watches a host's dispatchers, `nima
     bool ready;
 } host_process;
 
+typedef struct { run_dispatcher_load of; uint32_t known; run_worker_load *workers; } one_load;
+typedef struct { pthread_mutex_t lock; one_load *at; } run_loads;   /* under the lock; taken for copies only */
+
 struct cluster {
     uint32_t self, count;
     cluster_config own; const cluster_config *config;       /* own: of a run on this machine */
@@ -71,6 +75,8 @@ struct cluster {
     uint64_t all_events;                     /* leader: of all */
     uint64_t exchange_us, events;            /* events: of this dispatcher, until the last report */
     host_process *processes; uint32_t process_count;         /* leader */
+    run_loads loads;                         /* leader: of the others */
+    uint64_t granted_us, load_us;            /* leader: when the window was granted; follower: when it last told its load */
     part_so_far *parts;                      /* leader: of a RESULT, from each */
     char cause[CAUSE_MAX];                   /* why one of them has ended, "" as long as none has */
     char folder[PATH_MAX / 2];               /* of this host's sockets; gone once all links are up */
@@ -109,6 +115,12 @@ void gather_take(nima_run *, uint32_t from, const wire_result *);
 void gather_send_sums(nima_run *);
 void gather_send_log(nima_run *);
 void gather_send_sent(nima_run *);
+/* load.c */
+void loads_init(cluster *);
+void loads_fini(cluster *);
+void loads_send(nima_run *);                 /* follower: now and then */
+void loads_take(nima_run *, uint32_t from, const wire_result *);
+void loads_net(nima_run *, uint32_t from, uint64_t compute_ns);   /* leader: its report of the window has come */
 void gather_send_status(nima_run *);
 void gather_done(nima_run *);                /* follower: that was all */
 void gather_send_all(nima_run *);

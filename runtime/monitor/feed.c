@@ -1,47 +1,23 @@
 /* feed.c: see feed.h. */
-#include "monitor/feed.h"
-#include "publish.h"
+#include "monitor/feed_private.h"
 #include "store/number.h"
 #include <math.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { EVERY_MS = 100, RATE_OVER = 10, LINGER_MS = 200, QUEUE_BYTES = 1 << 16 };
+enum { EVERY_MS = 100, LINGER_MS = 200, QUEUE_BYTES = 1 << 16 };
 enum { OPEN_MS = 300 };                      /* at least, for those who wait for a short run */
-static const double LOAD_CHANGE = 0.01;      /* a load that changed by less in all its values is not sent */
+static const double STILL_S = 1;             /* between two clocks of a run that stands still */
 
-typedef struct { double at_s, ticks; uint64_t events, windows, inline_windows; } sample;
-typedef struct { double rate, inline_share; uint64_t events, windows; } load;
-
-struct feed {
-    /* constant after feed_begin */
-    publisher *publisher; double opened_s;
-    const nima_run *run;
-    const feed_given *given;
-    pthread_t thread; bool has_thread;
-    /* the feed's thread; before and after its life the driving one */
-    publish_map map, inner;
-    sample past[RATE_OVER]; unsigned observed;   /* the latest, in turn */
-    load sent;
-    char *sending;                           /* QUEUE_BYTES, like `queue`: they are exchanged */
-    /* shared, under the lock, which is held for copies of one line only */
-    pthread_mutex_t lock;
-    pthread_cond_t ended;
-    bool ending;
-    char *queue; size_t queued;              /* lines, each with its NUL */
-    uint64_t dropped;
-};
-
-static double now_s(void) {
+double feed_now_s(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* Who watches cannot be harmed by what is not sent: the counter or the next message tells. */
-static void send(feed *f, const char *topic, publish_keep keep) {
+void feed_send(feed *f, const char *topic, publish_keep keep) {
     if (publish_send(f->publisher, topic, &f->map, keep, NULL)) {}
 }
 
@@ -69,49 +45,42 @@ static void send_log(feed *f) {
     for (size_t at = 0; at < bytes; at += strlen(lines + at) + 1) {
         publish_text(&f->map, "line", lines + at);
         publish_uint(&f->map, "dropped", dropped);
-        send(f, "log/0", PUBLISH_STREAM);
+        feed_send(f, "log/0", PUBLISH_STREAM);
     }
 }
 
-/* ---- clock and load ---- */
-static void send_clock(feed *f, const run_progress *at, double speed) {
-    publish_int(&f->map, "time", at->time);
-    if (at->until != NIMA_FOREVER) publish_int(&f->map, "until", at->until);
-    publish_double(&f->map, "speed", speed);
-    publish_double(&f->map, "wall_s", at->wall_s);
-    publish_bool(&f->map, "running", at->running);
-    send(f, "clock", PUBLISH_KEEP);
-}
-
-static bool changed(double before, double now) { return fabs(now - before) > LOAD_CHANGE * fabs(before); }
-
-static void send_load(feed *f, const load *now, bool always) {
-    const load *sent = &f->sent;
-    if (!always && !changed(sent->rate, now->rate) && !changed(sent->inline_share, now->inline_share) &&
-        !changed((double)sent->events, (double)now->events) &&
-        !changed((double)sent->windows, (double)now->windows)) return;
-    f->sent = *now;
-    publish_uint(&f->map, "events", now->events);
-    publish_double(&f->map, "events_per_s", now->rate);
-    publish_uint(&f->map, "windows", now->windows);
-    publish_double(&f->map, "inline_share", now->inline_share);
-    send(f, "load/0", PUBLISH_KEEP);
-}
-
+/* ---- clock ---- */
 /* Rates are over the last second: a run may take that long for a window, and then goes on by leaps. */
-static void observe(feed *f, bool always) {
+static void send_clock(feed *f, bool always) {
     run_progress at;
     run_progress_read(f->run, &at);
-    const sample now = { .at_s = now_s(), .ticks = (double)at.time, .events = at.events, .windows = at.windows,
-                         .inline_windows = at.inline_windows };
-    const sample *from = &f->past[f->observed < RATE_OVER ? 0 : f->observed % RATE_OVER];
-    const double wall_s = fmax(now.at_s - from->at_s, 1e-6), windows = (double)(now.windows - from->windows);
-    send_clock(f, &at, (now.ticks - from->ticks) / run_ticks_per_unit(f->run) / wall_s);
-    const load l = { .rate = rint((double)(now.events - from->events) / wall_s), .events = now.events,
-                     .windows = now.windows,
-                     .inline_share = windows > 0 ? (double)(now.inline_windows - from->inline_windows) / windows : 0 };
-    send_load(f, &l, always);
-    f->past[f->observed++ % RATE_OVER] = now;
+    const double now = feed_now_s();
+    const bool still = at.paused && f->clock_sent.paused && at.time == f->clock_sent.time;
+    if (still && !always && now - f->clock_s < STILL_S) return;
+    f->past[f->observed % FEED_RATE_OVER] = (feed_moment){ now, at };
+    const feed_moment *from = &f->past[f->observed < FEED_RATE_OVER ? 0 : (f->observed + 1) % FEED_RATE_OVER];
+    const double over_s = fmax(now - from->at_s, 1e-6), windows = (double)(at.windows - from->at.windows);
+    publish_int(&f->map, "time", at.time);
+    if (at.until != NIMA_FOREVER) publish_int(&f->map, "until", at.until);
+    publish_double(&f->map, "speed", still ? 0 : (double)(at.time - from->at.time) / run_ticks_per_unit(f->run) / over_s);
+    publish_double(&f->map, "wall_s", at.wall_s);
+    publish_bool(&f->map, "running", at.running);
+    publish_bool(&f->map, "paused", at.paused);
+    publish_double(&f->map, "lag_s", at.lag_s);
+    publish_uint(&f->map, "events", at.events);
+    publish_double(&f->map, "events_per_s", still ? 0 : rint((double)(at.events - from->at.events) / over_s));
+    publish_uint(&f->map, "windows", at.windows);
+    publish_double(&f->map, "inline_share", windows > 0 ? (double)(at.inline_windows - from->at.inline_windows) / windows : 0);
+    feed_send(f, "clock", PUBLISH_KEEP);
+    f->clock_s = now;
+    f->clock_sent = at;
+}
+
+static void observe(feed *f, bool always) {
+    send_clock(f, always);
+    feed_load_send(f, always);
+    feed_show_send(f);
+    f->observed++;
 }
 
 /* ---- run ---- */
@@ -120,6 +89,12 @@ static void put_parameters(feed *f) {
     const char *name;
     for (size_t i = 0; run_param_text(f->run, i, &name, text, sizeof text); i++) publish_text(&f->inner, name, text);
     publish_inner(&f->map, "parameters", &f->inner);
+}
+
+static void put_reporters(feed *f) {         /* their units */
+    run_reporter_info info;
+    for (uint32_t i = 0; run_reporter(f->run, i, &info); i++) publish_text(&f->inner, info.name, info.unit ? info.unit : "");
+    publish_inner(&f->map, "reporters", &f->inner);
 }
 
 static void put_hash(publish_map *m, const char *name, uint64_t hash) {
@@ -160,8 +135,10 @@ static void send_run(feed *f, const feed_outcome *o) {
     publish_text(&f->map, "unit", run_unit(f->run));
     publish_double(&f->map, "ticks_per_unit", run_ticks_per_unit(f->run));
     put_parameters(f);
+    put_reporters(f);
+    publish_bool(&f->map, "control", f->web != NULL);
     if (o) put_outcome(f, o);
-    send(f, "run", PUBLISH_KEEP);
+    feed_send(f, "run", PUBLISH_KEEP);
 }
 
 /* ---- life ---- */
@@ -184,6 +161,9 @@ static void *watch(void *arg) {
 
 static void release(feed *f) {
     publish_close(f->publisher, LINGER_MS);
+    web_close(f->web);
+    feed_load_fini(f);
+    feed_show_fini(f);
     publish_map_fini(&f->map);
     publish_map_fini(&f->inner);
     pthread_mutex_destroy(&f->lock);
@@ -200,33 +180,55 @@ bool feed_is_address(const char *url) {
     return false;
 }
 
-feed *feed_open(const char *const *urls, unsigned url_count, run_tuning *tuning, char *error, size_t room) {
+bool feed_is_web_address(const char *address) { return web_is_address(address); }
+
+static bool open_sockets(feed *f, const feed_options *o, char *error, size_t room) {
+    const char *urls[PUBLISH_URLS_MAX];
+    unsigned count = 0;
+    transport_fault fault;
+    for (; count < o->url_count && count < PUBLISH_URLS_MAX; count++) urls[count] = o->urls[count];
+    if (o->web_address && !(f->web = web_open(o->web_address, error, room))) return false;
+    if (f->web && count < PUBLISH_URLS_MAX) urls[count++] = web_publish_url(f->web);
+    if (count == o->url_count + (f->web != NULL)) {
+        if (!publish_open(&f->publisher, &(publish_options){ .urls = urls, .url_count = count }, &fault)) return true;
+        snprintf(error, room, "%s", fault.text);
+    } else snprintf(error, room, "more than %d addresses", PUBLISH_URLS_MAX);
+    return false;
+}
+
+feed *feed_open(const feed_options *o, run_tuning *tuning, char *error, size_t room) {
     feed *f = calloc(1, sizeof *f);
     if (!f) { snprintf(error, room, "no memory"); return NULL; }
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->ended, NULL);
     publish_map_init(&f->map);
     publish_map_init(&f->inner);
+    f->load_change = o->load_change;
     f->queue = malloc(QUEUE_BYTES);
     f->sending = malloc(QUEUE_BYTES);
-    transport_fault fault = { "no memory" };
-    if (!f->queue || !f->sending ||
-        publish_open(&f->publisher, &(publish_options){ .urls = urls, .url_count = url_count }, &fault)) {
-        snprintf(error, room, "%s", fault.text);
+    snprintf(error, room, "no memory");
+    if (!f->queue || !f->sending || !open_sockets(f, o, error, room)) {
         release(f);
         return NULL;
     }
-    f->opened_s = now_s();
-    tuning->on_log = on_log;
-    tuning->on_log_arg = f;
+    f->opened_s = feed_now_s();
+    tuning->watcher = (run_watcher){ .arg = f, .log = on_log };
+    feed_show_take(&tuning->watcher);
     return f;
 }
 
-bool feed_begin(feed *f, const nima_run *run, const feed_given *given) {
+bool feed_page(const feed *f, char *url, size_t room) {
+    if (f->web) web_show_url(f->web, url, room);
+    return f->web != NULL;
+}
+
+bool feed_begin(feed *f, nima_run *run, const feed_given *given) {
     sigset_t all, before;
     f->run = run;
     f->given = given;
-    f->past[f->observed++] = (sample){ .at_s = now_s() };
+    if (!feed_load_begin(f) || !feed_show_begin(f)) return false;
+    if (f->web) web_control(f->web, run);
+    f->past[f->observed++] = (feed_moment){ .at_s = feed_now_s() };
     send_run(f, NULL);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);     /* Ctrl-C is the driving thread's */
@@ -236,6 +238,7 @@ bool feed_begin(feed *f, const nima_run *run, const feed_given *given) {
 }
 
 void feed_end(feed *f, const feed_outcome *o) {
+    if (f->web) web_control(f->web, NULL);
     if (f->has_thread) {
         pthread_mutex_lock(&f->lock);
         f->ending = true;
@@ -245,7 +248,7 @@ void feed_end(feed *f, const feed_outcome *o) {
     }
     if (o) {
         send_run(f, o);
-        const double left_s = f->opened_s + OPEN_MS / 1e3 - now_s();
+        const double left_s = f->opened_s + OPEN_MS / 1e3 - feed_now_s();
         if (left_s > 0) nanosleep(&(struct timespec){ .tv_nsec = (long)(left_s * 1e9) }, NULL);
     }
     release(f);

@@ -13,11 +13,13 @@
 
 enum { SPIN_US = 60, LINE = 64 };
 
+typedef struct { _Alignas(LINE) _Atomic uint64_t busy; } team_time;   /* clocks spent on items */
+
 struct team {
     /* constant after team_new */
     unsigned threads, first; bool pin, crowded;     /* crowded: more workers than cores: sleep at once */
     void (*enter)(void *, unsigned); void *enter_arg;
-    pthread_t *handles;
+    pthread_t *handles; team_time *times;    /* of each worker; times: written by it alone */
     hwloc_topology_t topology;
     hwloc_cpuset_t before;                   /* what worker 0 was bound to */
     /* written by worker 0 before `epoch`, read by the others after it */
@@ -83,8 +85,38 @@ static void bind(team *t, unsigned number) {
     hwloc_set_cpubind(t->topology, pu->cpuset, HWLOC_CPUBIND_THREAD);   /* refused in some containers: runs unbound */
 }
 
+static void add_time(team *t, unsigned number, uint64_t clocks) {
+    _Atomic uint64_t *busy = &t->times[number].busy;
+    atomic_store_explicit(busy, atomic_load_explicit(busy, memory_order_relaxed) + clocks, memory_order_relaxed);
+}
+
 static void draw(team *t, unsigned number) {
+    const uint64_t begin = team_clock();
     for (uint32_t i; (i = atomic_fetch_add_explicit(&t->ticket, 1, memory_order_relaxed)) < t->items;) t->fn(t->arg, number, i);
+    add_time(t, number, team_clock() - begin);
+}
+
+void team_alone(team *t, team_fn *fn, void *arg, uint32_t items) {
+    const uint64_t begin = team_clock();
+    for (uint32_t i = 0; i < items; i++) fn(arg, 0, i);
+    add_time(t, 0, team_clock() - begin);
+}
+
+void team_load(const team *t, unsigned number, double *busy_s, double *cpu_s) {
+    clockid_t clock;
+    struct timespec ran = { 0, 0 };
+    *busy_s = (double)atomic_load_explicit(&t->times[number].busy, memory_order_relaxed) / team_clock_per_us() * 1e-6;
+    if (pthread_getcpuclockid(t->handles[number], &clock) || clock_gettime(clock, &ran)) ran = (struct timespec){ 0, 0 };
+    *cpu_s = (double)ran.tv_sec + 1e-9 * (double)ran.tv_nsec;
+}
+
+void team_place(const team *t, unsigned number, int32_t *core, int32_t *region) {
+    *core = *region = -1;
+    const int cores = t->pin ? hwloc_get_nbobjs_by_type(t->topology, HWLOC_OBJ_PU) : 0;
+    if (cores < 1) return;
+    const hwloc_obj_t pu = hwloc_get_obj_by_type(t->topology, HWLOC_OBJ_PU, (t->first + number) % (unsigned)cores);
+    *core = (int32_t)pu->os_index;
+    if (pu->nodeset) *region = hwloc_bitmap_first(pu->nodeset);
 }
 
 /* Waits until *at differs from `old`: spins, then sleeps. */
@@ -130,7 +162,7 @@ static void release(team *t) {
 
 void team_phase(team *t, team_fn *fn, void *arg, uint32_t items) {
     if (t->threads == 1) {
-        for (uint32_t i = 0; i < items; i++) fn(arg, 0, i);
+        team_alone(t, fn, arg, items);
         return;
     }
     t->fn = fn;
@@ -168,6 +200,16 @@ team *team_new(unsigned threads, unsigned first, unsigned all, bool pin, void (*
     t->enter = enter;
     t->enter_arg = arg;
     t->handles = calloc(t->threads, sizeof *t->handles);
+    t->times = aligned_alloc(LINE, t->threads * sizeof *t->times);
+    if (!t->handles || !t->times) {
+        snprintf(error, room, "no memory for workers");
+        free(t->handles);
+        free(t->times);
+        free(t);
+        return NULL;
+    }
+    memset(t->times, 0, t->threads * sizeof *t->times);
+    t->handles[0] = pthread_self();
     if (t->pin && !(t->topology = machine())) t->pin = false;
     if (t->pin) {
         t->before = hwloc_bitmap_alloc();
@@ -201,5 +243,6 @@ void team_free(team *t) {
         hwloc_bitmap_free(t->before);
     }
     free(t->handles);
+    free(t->times);
     free(t);
 }

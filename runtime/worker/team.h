@@ -19,6 +19,10 @@ void team_free(team *);
 unsigned team_threads(const team *);
 unsigned team_cores(void);                   /* that this process may use */
 void team_phase(team *, team_fn *, void *arg, uint32_t items);    /* on all workers */
+void team_alone(team *, team_fn *, void *arg, uint32_t items);    /* on worker 0, which calls it */
+/* Of a worker, from any thread: time spent on items, its thread's CPU time; core and NUMA region, -1: not bound, not known. */
+void team_load(const team *, unsigned worker, double *busy_s, double *cpu_s);
+void team_place(const team *, unsigned worker, int32_t *core, int32_t *region);
 /* Ticks of a steady fine clock, and how many make a microsecond. */
 uint64_t team_clock(void);
 double team_clock_per_us(void);

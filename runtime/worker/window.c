@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 enum { PARALLEL_US = 15, INLINE_US = 6, LONG_US = 50000, SHORT_US = 5000 };
+static const double SHOW_S = 0.05;           /* a longer sleep is worth a picture before it */
 
 /* Worker r->threads is the other dispatchers. */
 chunk_list *window_list(const nima_run *r, unsigned parity, unsigned worker, bool later) {
@@ -46,6 +47,7 @@ static void run_shard(void *arg, unsigned worker, uint32_t item) {
     nima_run *r = arg;
     context *c = &r->contexts[worker];
     shard *h = &r->shards[r->own_from + (r->order ? r->order[item] : item)];
+    const uint64_t before = h->events;
     if (sigsetjmp(c->escape, 0) == 0) {
         file_arrivals(r, c, h);
         if (due_now(r, h)) {
@@ -53,6 +55,8 @@ static void run_shard(void *arg, unsigned worker, uint32_t item) {
             else shard_run(h, c, r->until);
         }
     } else context_forget_step(c);
+    _Atomic uint64_t *ran = &r->counts[worker].ran;
+    atomic_store_explicit(ran, atomic_load_explicit(ran, memory_order_relaxed) + h->events - before, memory_order_relaxed);
     keep_earlier(&c->earliest, &c->earliest_step, h->net, h->net_step);
 }
 
@@ -72,7 +76,7 @@ static void own_window(nima_run *r) {
     const bool parallel = r->parallel && threads > 1;
     const uint32_t own = r->own_to - r->own_from;
     if (parallel) team_phase(r->team, run_shard, r, own);
-    else for (uint32_t s = 0; s < own; s++) run_shard(r, 0, s);
+    else team_alone(r->team, run_shard, r, own);
     const double us = (double)(team_clock() - begin) / team_clock_per_us();
     r->from = r->net;
     r->from_step = r->net_step;
@@ -132,6 +136,13 @@ void run_request(nima_run *r, run_wish wish) {
     syscall(SYS_futex, &r->wish, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
+bool run_request_if(nima_run *r, run_wish now, run_wish then) {
+    uint32_t expected = (uint32_t)now;
+    if (!atomic_compare_exchange_strong(&r->wish, &expected, (uint32_t)then)) return false;
+    syscall(SYS_futex, &r->wish, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    return true;
+}
+
 static double wall(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -151,6 +162,7 @@ static bool wait_for_leave(nima_run *r, nima_time at) {
         if (wish == RUN_STOP) return true;
         if (wish == RUN_PAUSE) {
             window_publish(r);
+            show_model(r, true);
             const double from = wall();
             sleep_unless(r, wish, 1e9);
             r->pace_wall += wall() - from;   /* time stood still */
@@ -160,8 +172,10 @@ static bool wait_for_leave(nima_run *r, nima_time at) {
         if (r->pace_wall == 0) { r->pace_wall = wall(); r->pace_from = at; }
         const double due = r->pace_wall + (double)(at - r->pace_from) / r->engine.ticks_per_unit / r->tuning.speed;
         const double left = due - wall();
+        atomic_store_explicit(&r->shown_lag, left < 0 ? -left : 0, memory_order_relaxed);
         if (left <= 0) return false;
         window_publish(r);
+        show_model(r, left > SHOW_S);
         sleep_unless(r, wish, left);
     }
 }
@@ -238,6 +252,7 @@ static nima_err leave(nima_run *r, nima_time until, bool stopped) {
     if (stopped && r->net != NIMA_FOREVER && r->from > r->now) r->now = r->from;
     sample_logs(r);
     window_publish(r);
+    if (!r->failed) show_model(r, true);
     atomic_store(&r->shown_running, false);
     r->wall_s += (double)(team_clock() - r->wall_from) / team_clock_per_us() * 1e-6;
     r->wall_from = 0;
@@ -262,7 +277,11 @@ nima_err window_advance(nima_run *r, nima_time until) {
         window(r);
         if (r->failed) break;
         for (unsigned w = 0; w < r->threads; w++) if (r->contexts[w].line_count) { sample_logs(r); break; }
-        if (team_clock() - shown > (uint64_t)(20000 * team_clock_per_us())) { window_publish(r); shown = team_clock(); }
+        if (team_clock() - shown > (uint64_t)(20000 * team_clock_per_us())) {
+            window_publish(r);
+            show_model(r, false);
+            shown = team_clock();
+        }
     }
     return leave(r, end_of(r, until), false);
 }
