@@ -1,5 +1,4 @@
 /* calls.c: what a model calls from its callbacks; `me` is the first member of the worker's context. See nima.h, shard.h. */
-#include "gset.h"
 #include "shard.h"
 #include <math.h>
 #include <stdarg.h>
@@ -393,24 +392,4 @@ void nima_log(nima *me, int level, const char *format, ...) {
     c->lines = memory_grow(MEM(c), c->lines, &c->line_room, c->line_count + 1, sizeof *c->lines, "log");
     c->lines[c->line_count] = (log_line){ me->now, c->step, (uint32_t)c->line_count, (uint32_t)level, me->self, text };
     c->line_count++;
-}
-
-/* ---- grow-only sets ---- */
-bool nima_gset_has(const nima *me, const nima_gset *g, uint64_t bit) {
-    if (UNLIKELY(bit >= g->bits)) fail(CONTEXT((uintptr_t)me), NIMA_E_MODEL, "bit %llu of a set of %llu", (unsigned long long)bit, (unsigned long long)g->bits);
-    return atomic_load_explicit(&g->seen[bit], memory_order_relaxed) <= me->now;
-}
-
-void nima_gset_add(nima *me, nima_gset *g, uint64_t bit) {
-    if (UNLIKELY(bit >= g->bits)) fail(CONTEXT(me), NIMA_E_MODEL, "bit %llu of a set of %llu", (unsigned long long)bit, (unsigned long long)g->bits);
-    context *c = CONTEXT(me);
-    const nima_time from = me->now > NIMA_FOREVER - g->delay ? NIMA_FOREVER : me->now + g->delay;
-    nima_time seen = atomic_load_explicit(&g->seen[bit], memory_order_relaxed);
-    while (from < seen)
-        if (atomic_compare_exchange_weak_explicit(&g->seen[bit], &seen, from, memory_order_relaxed, memory_order_relaxed)) {
-            if (!c->engine->shared) return;
-            c->bits = memory_grow(MEM(c), c->bits, &c->bit_room, c->bit_count + 1, sizeof *c->bits, "bits set");
-            c->bits[c->bit_count++] = (set_bit){ g->number, bit, from };
-            return;
-        }
 }

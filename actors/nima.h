@@ -32,6 +32,7 @@ typedef struct { uint64_t key, stream, draws, cached; uint32_t block[4]; } nima_
 typedef const char *nima_text;                               /* a parameter that is text */
 typedef struct { const char *path; } nima_file;              /* a parameter that names an input file */
 typedef struct nima_gset nima_gset;                          /* grow-only set of bits over a grid */
+typedef enum { NIMA_GSET_TIMED, NIMA_GSET_EVENTUAL, NIMA_GSET_STATIC } nima_gset_mode;
 
 /* One message as its receiver sees it; `payload` follows it in memory. Valid until the callback returns. */
 typedef struct nima_mail {
@@ -104,6 +105,9 @@ nima_graph nima_graph_random(nima_setup *, uint64_t nodes, double mean_degree, u
 /* A set of `bits` bits that only grows: what is added at t is seen by everyone from t + max(lookahead, 1). */
 nima_gset *nima_gset_new(nima_setup *, uint64_t bits);
 void nima_gset_seed(nima_setup *, nima_gset *, uint64_t bit);/* set from the beginning */
+/* Otherwise than timed, a bit is seen at once by those of the same dispatcher, by the others soon (eventual) or only in
+ * `finish` (static): with more than one worker the run is not reproducible. */
+void nima_gset_share(nima_setup *, nima_gset *, nima_gset_mode);
 
 /* ---- agent: who and when ------------------------------------------------------------------------------------------ */
 static inline nima_id nima_self(const nima *me) { return me->self; }
@@ -176,6 +180,9 @@ void nima_view_each(const nima_view *, const nima_behavior *, void (*each)(nima_
 const void *nima_view_state(const nima_view *, nima_id, const nima_behavior *);   /* NULL: not alive, other behavior */
 bool nima_view_gset(const nima_view *, const nima_gset *, uint64_t bit);
 nima_time nima_view_gset_time(const nima_view *, const nima_gset *, uint64_t bit);   /* seen from; NIMA_FOREVER: never */
+/* finish only: bits newly set, times the dispatchers told of it, so measured; a hash of the bits and since when each is seen */
+uint64_t nima_view_broadcasts(const nima_view *);
+uint64_t nima_view_gset_hash(const nima_view *, const nima_gset *);
 void nima_result(nima_view *, const char *name, double);     /* part of the fingerprint */
 void nima_result_hash(nima_view *, const char *name, uint64_t);      /* printed as 16 hexadecimal digits */
 void nima_result_measured(nima_view *, const char *name, double);    /* a measurement: not in the fingerprint */

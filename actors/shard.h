@@ -136,7 +136,7 @@ typedef struct shard {
 typedef struct { nima_time time; uint32_t step, line, level; nima_id agent; char *text; } log_line;
 typedef struct { nima_err code; nima_time time; uint32_t step; nima_id agent; char text[600]; } failure;
 typedef struct { nima_id to; nima_mail *mail; nima_time time; uint32_t step; } sent_record;   /* time, step: of sending */
-typedef struct { uint64_t set, bit; nima_time seen; } set_bit;    /* what other dispatchers must be told */
+typedef struct { uint64_t set, bit; nima_time seen; bool fresh; } set_bit;   /* what other dispatchers must be told; fresh: not set before */
 
 struct context {
     nima me;                                 /* what the model sees */

@@ -242,7 +242,7 @@ void nima_close(nima_run *r) {
     for (uint32_t p = 0; p < e->population_count; p++) { free(r->populations[p].first); free(r->populations[p].slot); }
     for (world_piece *p = r->pieces, *next; p; p = next) { next = p->next; munmap(p, p->bytes); }
     for (uint32_t i = 0; i < r->input_count; i++) input_close(&r->inputs[i]);
-    for (uint32_t i = 0; i < r->gset_count; i++) { memory_unmap(&e->memory, (void *)(uintptr_t)r->gsets[i]->seen, r->gsets[i]->bits * 8 + 1); free(r->gsets[i]); }
+    for (uint32_t i = 0; i < r->gset_count; i++) { memory_unmap(&e->memory, (void *)(uintptr_t)r->gsets[i]->map, gset_bytes(r->gsets[i]->bits)); free(r->gsets[i]); }
     for (uint32_t i = 0; i < r->result_count; i++) free(r->results[i].name);
     if (r->store && store_free(r->store)) {}  /* reported by nima_finish, or earlier */
     void *arrays[] = { r->shards, r->lists, r->rows, r->order, r->contexts, r->counts, r->populations, r->periods, r->columns, r->messages,

@@ -71,6 +71,7 @@ const char *run_unit(const nima_run *);
 unsigned run_threads(const nima_run *);                      /* workers of this process */
 nima_time run_default_until(const nima_run *);               /* NIMA_FOREVER: the model names none */
 nima_time run_lookahead(const nima_run *);
+bool run_reproducible(const nima_run *, unsigned workers);   /* 0: as many as it has; false: several share a set that is not timed */
 size_t run_param_text(const nima_run *, size_t i, const char **name, char *text, size_t room);   /* fields left from i; 0: none */
 /* Reporter i: its values stand in a row from `column` on. False: there is none. */
 typedef struct { const char *name, *unit; uint32_t column, count; double low, high; } run_reporter_info;

@@ -233,6 +233,7 @@ static void table_row(nima_id id, const nima_behavior *b, const void *state, voi
 nima_err sample_finish(nima_run *r) {
     if (r->finished || r->failed) return r->failed ? r->failure.code : NIMA_OK;
     if (r->cluster) cluster_collect(r);
+    if (r->cluster && !r->failed) cluster_merge(r);
     if (r->failed) return r->failure.code;
     r->finished = true;
     view_handle v = { { r->params, r->world }, r, r->now, true, false };

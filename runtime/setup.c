@@ -255,15 +255,15 @@ nima_gset *nima_gset_new(nima_setup *s, uint64_t bits) {
     g->bits = bits;
     g->number = r->gset_count;
     r->gsets[r->gset_count++] = g;           /* from here on it is closed with the run */
-    g->seen = memory_map(&r->engine.memory, bits * sizeof *g->seen + 1, bits * sizeof *g->seen >= MEMORY_HUGE, "a set");
-    for (uint64_t i = 0; i < bits; i++) atomic_init(&g->seen[i], NIMA_FOREVER);
+    gset_init(g, memory_map(&r->engine.memory, gset_bytes(bits), gset_bytes(bits) >= MEMORY_HUGE, "a set"));
     return g;
 }
 
 void nima_gset_seed(nima_setup *s, nima_gset *g, uint64_t bit) {
     (void)s;
     if (bit >= g->bits) stop_setup(NIMA_E_MODEL, "bit %llu of a set of %llu", (unsigned long long)bit, (unsigned long long)g->bits);
-    atomic_store_explicit(&g->seen[bit], 0, memory_order_relaxed);
+    nima_time was;
+    gset_lower(g, bit, 0, &was);
 }
 
 static void setup_exhausted(void *arg, size_t bytes, const char *what) {

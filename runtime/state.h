@@ -60,7 +60,7 @@ struct nima_run {
     store *store;
     struct cluster *cluster;                 /* other dispatchers; NULL: none */
     uint64_t *others_dead, *others_unread;   /* counts by type of the other dispatchers, once collected */
-    uint64_t broadcasts;                     /* bits set here, times the others told */
+    uint64_t broadcasts;                     /* bits newly set here, times the others told; once merged, of all */
     failure failure; bool failed;
     pthread_mutex_t deliver_lock;
     double show_next; uint64_t shown_at_window;              /* what the model shows: not before; after which window it last did */

@@ -113,8 +113,8 @@ broken "means of shards are combined without weights" runtime/sample.c \
     'a.mean = a.mean + d * nb / n;' 'a.mean = a.mean + d / 2;' 'pitfall 19: collected'
 broken "a moved alarm rings at its old time, too" $c \
     'if (!nima_cancel(me, a)) return (nima_alarm){ 0, 0, 0, 0 };' 'if (a.check == 0) return a;' 'pitfall 32'
-broken "a set is seen one tick early" $c \
-    'NIMA_FOREVER : me->now + g->delay;' 'NIMA_FOREVER : me->now + g->delay - 1;' 'randomwalk'
+broken "a set is seen one tick early" actors/gset.c \
+    'NIMA_FOREVER : me->now + delay;' 'NIMA_FOREVER : me->now + delay - 1;' 'randomwalk'
 broken "start does not come before update" $e 'if (starts && b->start) {' 'if (starts && b->start && !n) {' 'pitfall 5'
 broken "an agent's blocks stay after its death" $s \
     'if (h->rest[slot].blocks) arena_give_all(h, &h->rest[slot]);' ';' 'pitfall 6: one-shot'

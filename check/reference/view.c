@@ -73,6 +73,19 @@ void nima_gset_add(nima *me, nima_gset *g, uint64_t bit) {
     if (seen < g->seen[bit]) g->seen[bit] = seen;
 }
 
+/* One replica is the whole world here, and one agent acts at a time: that everything is timed is one way to keep the promise. */
+void nima_gset_share(nima_setup *s, nima_gset *g, nima_gset_mode mode) { (void)s; (void)g; (void)mode; }
+
+uint64_t nima_view_broadcasts(const nima_view *v) { (void)v; return 0; }
+
+uint64_t nima_view_gset_hash(const nima_view *v, const nima_gset *g) {
+    uint64_t h = g->bits;
+    (void)v;
+    for (uint64_t i = 0; i < g->bits; i++)
+        if (g->seen[i] != NIMA_FOREVER) h += hash_mum(i ^ HASH_K0, (uint64_t)g->seen[i] ^ HASH_K1);
+    return h;
+}
+
 nima_time nima_view_gset_time(const nima_view *v, const nima_gset *g, uint64_t bit) {
     const ref_view *view = (const ref_view *)v;
     if (bit >= g->bits) return NIMA_FOREVER;

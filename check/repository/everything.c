@@ -69,6 +69,7 @@ static void setup(nima_setup *s) {
     setup_world(s)->cell = cell_populate(s, n, 2);
     setup_world(s)->graph = nima_graph_random(s, n, 3, 1);
     setup_world(s)->seen = nima_gset_new(s, n);
+    nima_gset_share(s, setup_world(s)->seen, NIMA_GSET_TIMED);
     setup_world(s)->weather = nima_setup_stream(s, "weather");
     nima_lookahead(s, 1);
     nima_period(s, cell_behavior, nima_setup_ticks(s, 1));

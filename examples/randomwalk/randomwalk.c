@@ -12,6 +12,7 @@ NIMA_PARAMS(
     (int64_t, neighborhood, 4, "4..8", "", "4 or 8 neighbors, to go to and to look at"),
     (nima_text, boundary, "wrap", "terminate|wrap", "", "a step off the grid ends the walk, or comes in opposite"),
     (int64_t, max_steps, 10000, "1..1000000000", "", "steps of a walker at most"),
+    (nima_text, sync, "timed", "timed|eventual|static", "", "when walkers of other processes see a pixel: docs/guide.md"),
     (nima_text, order, "actors", "actors|sequential", "", "all at once, or in turn by a Mersenne twister"))
 NIMA_WORLD((nima_gset *, black), (int32_t, size), (uint32_t, neighborhood), (bool, wraps), (uint32_t, seed))
 
@@ -111,6 +112,8 @@ static void setup(nima_setup *s) {
     w->wraps = strcmp(p->boundary, "wrap") == 0;
     w->seed = (uint32_t)nima_setup_seed(s);
     w->black = nima_gset_new(s, (uint64_t)(p->size * p->size));
+    nima_gset_share(s, w->black, strcmp(p->sync, "timed") == 0 ? NIMA_GSET_TIMED
+                                 : strcmp(p->sync, "eventual") == 0 ? NIMA_GSET_EVENTUAL : NIMA_GSET_STATIC);
     nima_gset_seed(s, w->black, pixel(w, (w->size - 1) / 2, (w->size - 1) / 2));
     if (sequential) crowd_populate(s, 1, 0);
     else walker_populate(s, (uint64_t)p->walkers, 0);
@@ -133,7 +136,8 @@ static void finish(nima_view *v) {
     report all = report_new((size_t)params_of(v)->walkers);
     nima_view_each(v, walker_behavior, add_walker, &all);
     nima_view_each(v, crowd_behavior, add_crowd, &all);
-    report_finish(&all, v, world_of(v)->black, (uint32_t)params_of(v)->size);
+    report_finish(&all, v, world_of(v)->black, (uint32_t)params_of(v)->size, world_of(v)->neighborhood,
+                  world_of(v)->wraps);
 }
 
 static void show(nima_view *v) { picture_show(v, world_of(v)->black, (uint32_t)params_of(v)->size, params_of(v)->max_steps); }

@@ -91,7 +91,25 @@ static inline void report_svg(const report_grid *g, FILE *file) {
     fputs("</svg>\n", file);
 }
 
-static inline void report_finish(report *r, nima_view *v, const nima_gset *black, uint32_t size) {
+/* Black pixels that no black pixel is beside, the seed apart: each was blackened beside one that its walker saw, so in the
+ * grid of all processes together there is none, however late they heard of each other. */
+static inline uint64_t report_isolated(const report_grid *g, uint32_t neighborhood, bool wraps) {
+    uint64_t isolated = 0;
+    int64_t size = g->size, middle = (size - 1) / 2;
+    for (int64_t row = 0; row < size; row++)
+        for (int64_t column = 0; column < size; column++) {
+            bool alone = g->black_from[row * size + column] != NIMA_FOREVER && (row != middle || column != middle);
+            for (uint32_t d = 0; d < neighborhood && alone; d++) {
+                int64_t to_row = row + walk_down[d], to_column = column + walk_right[d];
+                if (!wraps && (to_row < 0 || to_row >= size || to_column < 0 || to_column >= size)) continue;
+                alone = g->black_from[(to_row + size) % size * size + (to_column + size) % size] == NIMA_FOREVER;
+            }
+            isolated += alone;
+        }
+    return isolated;
+}
+
+static inline void report_finish(report *r, nima_view *v, const nima_gset *black, uint32_t size, uint32_t neighborhood, bool wraps) {
     report_grid g = report_read(v, black, size);
     uint64_t completed = r->walkers - r->ends[WALKING];
     qsort(r->steps, r->walkers, sizeof *r->steps, report_compare_steps);
@@ -113,6 +131,9 @@ static inline void report_finish(report *r, nima_view *v, const nima_gset *black
     nima_result(v, "neighbor", (double)r->ends[NEIGHBOR]);
     nima_result(v, "touched", (double)r->ends[TOUCHED]);
     nima_result(v, "max", (double)r->ends[MAX]);
+    nima_result(v, "isolated", (double)report_isolated(&g, neighborhood, wraps));
+    nima_result_measured(v, "broadcasts", (double)nima_view_broadcasts(v));
+    nima_result_hash(v, "grid_hash", nima_view_gset_hash(v, black));
     free(g.black_from);
     free(g.times);
     free(r->steps);

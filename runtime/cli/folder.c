@@ -94,6 +94,7 @@ static void write_outcome(json *j, const run_record *r) {
     json_uint(j, "dead_letters", s->dead_letters);
     json_uint(j, "unread", s->unread);
     json_uint(j, "windows", r->counters.windows);
+    json_bool(j, "reproducible", run_reproducible(r->run, 0));
     if (r->request->options.no_fingerprint) json_null(j, "fingerprint");
     else json_hex(j, "fingerprint", s->fingerprint);
 }

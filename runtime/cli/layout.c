@@ -31,6 +31,11 @@ static int run_layout(request *r, const char *file, bool record, history *h) {
     }
     const int code = request_open(r, &run);
     if (code) return code;
+    if (!run_reproducible(run, 2)) {
+        nima_close(run);
+        return cli_usage("verify", "%s: with these parameters it shares a set that is not timed, so no two layouts need be alike",
+                         r->model->name);
+    }
     history_of_run(h, run);
     nima_err error = nima_run_to(run, r->until);
     if (!error) error = nima_finish(run);

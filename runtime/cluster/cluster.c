@@ -133,7 +133,7 @@ void cluster_end_window(nima_run *r) {
 }
 
 /* ---- leader: questions to all ---- */
-static void ask(nima_run *r, uint32_t operation) {
+void cluster_ask(nima_run *r, uint32_t operation) {
     cluster *k = r->cluster;
     const wire_message m = { .kind = WIRE_CONTROL, .control = { .operation = operation } };
     if (operation == OPERATION_COLLECT || (operation == OPERATION_SAMPLE && r->gset_count)) rest(r);
@@ -183,7 +183,7 @@ static void ask_status(nima_run *r, uint32_t operation, nima_time *last_event, b
     cluster *k = r->cluster;
     k->last_event = *last_event;
     k->pending = *pending;
-    ask(r, operation);
+    cluster_ask(r, operation);
     *last_event = k->last_event;
     *pending = k->pending;
 }
@@ -209,7 +209,7 @@ void cluster_collect(nima_run *r) {
     k->collected = true;
     uint64_t **others[] = { &r->others_dead, &r->others_unread };
     for (int i = 0; i < 2; i++) if (*others[i]) memset(*others[i], 0, 65536 * sizeof **others[i]);
-    ask(r, OPERATION_COLLECT);
+    cluster_ask(r, OPERATION_COLLECT);
 }
 
 uint64_t cluster_events(const nima_run *r) { return r->cluster->all_events; }
@@ -244,6 +244,8 @@ nima_err cluster_follow(nima_run *r) {
             if (operation == OPERATION_SAMPLE) gather_send_sums(r);
             if (operation == OPERATION_SAMPLE || operation == OPERATION_STATUS) gather_send_status(r);
             else if (operation == OPERATION_COLLECT) gather_send_all(r);
+            else if (operation == OPERATION_SET_HASHES) sets_send_hashes(r);
+            else if (operation == OPERATION_SET_BITS) sets_send_bits(r);
             else if (operation == OPERATION_ROW) continue;
             else break;                      /* the end */
             gather_done(r);

@@ -22,6 +22,7 @@ void cluster_sample(nima_run *, nima_time *last_event,
                     bool *pending);                /* leader: brings the sums of all shards up to date; as status */
 void cluster_row(nima_run *, const double *row);   /* leader: tells the others what was sampled */
 void cluster_collect(nima_run *); /* leader: copies all agents and counters here; they then read like its own */
+void cluster_merge(nima_run *); /* leader, after it has collected: makes all replicas of all sets equal */
 /* Leader: time of the last event, -1 if none, and whether anything is pending: in, of this dispatcher; out, of all. */
 void cluster_status(nima_run *, nima_time *last_event, bool *pending);
 /* Leader: a message from outside; the receiver's dispatcher takes it before the next window. */

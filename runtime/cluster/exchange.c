@@ -112,13 +112,12 @@ void cluster_send_events(nima_run *r) {
     }
     for (unsigned w = 0; w < r->threads; w++) {
         context *c = &r->contexts[w];
-        for (size_t i = 0; i < c->bit_count; i++)
-            for (uint32_t to = 0; to < k->count; to++) {
-                const wire_event e = { .time = c->bits[i].seen, .sender = c->bits[i].set, .order = c->bits[i].bit,
-                                       .receiver_word = (uint64_t)RECORD_SET_BIT << 61 };
-                if (to != k->self) send_event(r, to, &e);
-            }
-        r->broadcasts += c->bit_count * (k->count - 1);
+        for (size_t i = 0; i < c->bit_count; i++) {
+            const wire_event e = { .time = c->bits[i].seen, .sender = c->bits[i].set, .order = c->bits[i].bit,
+                                   .receiver_word = (uint64_t)RECORD_SET_BIT << 61 };
+            for (uint32_t to = 0; to < k->count; to++) if (to != k->self) send_event(r, to, &e);
+            if (c->bits[i].fresh) r->broadcasts += k->count - 1;
+        }
         c->bit_count = 0;
     }
     for (uint32_t to = 0; to < k->count; to++) if (to != k->self) send_batch(r, to);
@@ -130,9 +129,8 @@ static void take_bit(nima_run *r, const wire_event *e) {
         cluster_fail(r, "a bit of no set");
         return;
     }
-    _Atomic nima_time *seen = &r->gsets[e->sender]->seen[e->order];
-    if (e->time < atomic_load_explicit(seen, memory_order_relaxed))
-        atomic_store_explicit(seen, e->time, memory_order_relaxed);
+    nima_time was;
+    gset_lower(r->gsets[e->sender], e->order, e->time, &was);
 }
 
 static bool keep_early(nima_run *r, uint32_t from, const link_frame *f) {
@@ -242,6 +240,7 @@ static void take_message(nima_run *r, uint32_t from, const link_frame *f) {
     case WIRE_CONTROL:
         if (m.control.operation == OPERATION_END) k->ended = true;
         if (m.control.operation == OPERATION_POST) cluster_take_post(r, &m.control);
+        else if (m.control.operation == OPERATION_SET_TAKE) sets_take_merged(r, &m.control);
         else if (m.control.operation == OPERATION_ROW &&
                  m.control.blob.bytes == r->engine.row_values * sizeof(double)) {
             memcpy(r->rows + r->row_count % r->row_ring * r->engine.row_values, m.control.blob.at,

@@ -357,6 +357,8 @@ void gather_take(nima_run *r, uint32_t from, const wire_result *piece) {
         k->any_step |= status.any_step != 0;
         k->more_steps |= status.more_steps != 0;
         return;
+    case PART_SET_HASHES: sets_take_hashes(r, m); return;
+    case PART_SET_BITS: sets_take_bits(r, m); return;
     case PART_DONE: if (k->parts_missing) k->parts_missing--; return;
     default: cluster_fail(r, "part %u of a result is unknown", m->part);
     }

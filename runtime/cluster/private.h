@@ -1,6 +1,7 @@
 /* private.h: what the files of cluster/ share.
  *
  * cluster.c   the life of a dispatcher     exchange.c  what crosses its links     gather.c  what the leader is told
+ * sets.c      replicas of sets, at the end
  * hosts.c     the processes of the run     links.c     names, addresses, opening  config.c  cluster.cfg */
 #ifndef NIMA_CLUSTER_PRIVATE_H
 #define NIMA_CLUSTER_PRIVATE_H
@@ -24,6 +25,8 @@ enum {
     PART_STATUS,
     PART_SENT,
     PART_LOAD,
+    PART_SET_HASHES,
+    PART_SET_BITS,
     PART_DONE
 }; /* of a RESULT */
 enum {
@@ -32,6 +35,9 @@ enum {
     OPERATION_STATUS,
     OPERATION_COLLECT,
     OPERATION_POST,
+    OPERATION_SET_HASHES,
+    OPERATION_SET_BITS,
+    OPERATION_SET_TAKE,
     OPERATION_END
 };                           /* of a CONTROL */
 enum { RECORD_SET_BIT = 7 }; /* kind of an event that adds a bit to a set: sender its number, order the bit */
@@ -70,6 +76,7 @@ struct cluster {
     authority *authority;                    /* leader */
     nima_time last_event; bool pending, any_step, more_steps;       /* leader: answers to OPERATION_STATUS */
     uint32_t parts_missing;                  /* leader: followers that owe PART_DONE */
+    bool *set_differs; uint64_t others_broadcasts;          /* leader: of each set, whether a follower's differs; of all followers */
     bool granted, ended; authority_grant grant; batch_count awaited;   /* follower: what is to be done */
     uint32_t operation;
     uint64_t all_events;                     /* leader: of all */
@@ -110,6 +117,14 @@ nima_err links_name(cluster *, char *error,
 void links_describe(const cluster *, uint32_t first, uint32_t count, FILE *);   /* for that folder */
 nima_err links_open(cluster *, char *error, size_t room);   /* they come up while they are pumped */
 bool links_are_up(const cluster *);
+/* sets.c */
+void sets_send_hashes(nima_run *);           /* follower; likewise: */
+void sets_send_bits(nima_run *);
+void sets_take_merged(nima_run *, const wire_control *);
+void sets_take_hashes(nima_run *, const wire_result *);      /* leader; likewise: */
+void sets_take_bits(nima_run *, const wire_result *);
+/* cluster.c */
+void cluster_ask(nima_run *, uint32_t operation);            /* leader: all followers, and takes in their answers */
 /* gather.c */
 void gather_take(nima_run *, uint32_t from, const wire_result *);
 void gather_send_sums(nima_run *);
