@@ -47,5 +47,14 @@ expect(runs["static", 4, 2]["results"]["steps_total"] > 1.2 * runs["eventual", 4
 for key, run in wrong: print("WRONG", *key, run)
 sys.exit(1 if wrong else 0)'
 echo "sets of $(find "$folder" -mindepth 1 -maxdepth 1 -type d | wc -l) runs are as they should be"
-"$build/bin/nima" verify randomwalk -p sync=eventual >"$folder/verified" 2>&1 && { echo "verify takes what is not reproducible"; exit 1; }
+for plot in grid paths steps survival; do    # of a timed run they are the same bytes everywhere
+    cmp "$folder"/timed-{1-1,4-2}/$plot.svg || exit 1
+done
+for boundary in terminate wrap; do           # whoever hears of nobody still leaves no pixel by itself
+    "$build/bin/nima" run randomwalk -p sync=static -p size=50 -p walkers=1500 -p neighborhood=8 -p boundary=$boundary \
+        --dispatchers 3 --threads 1 --json --quiet --out "$folder/$boundary" | grep -q '"isolated": 0,' \
+        || { echo "isolated pixels ($boundary)"; exit 1; }
+done
+"$build/bin/nima" verify randomwalk -p sync=eventual >"$folder/verified" 2>&1 \
+    && { echo "verify takes what is not reproducible"; exit 1; }
 grep -q "not timed" "$folder/verified" || { cat "$folder/verified"; exit 1; }

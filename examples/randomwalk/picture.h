@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include "nima.h"
 
-static inline uint8_t picture_shade(nima_time from, int64_t max_steps) {    /* early times get more of the shades: much happens there */
+/* Early times get more of the shades: much happens there. */
+static inline uint8_t picture_shade(nima_time from, int64_t max_steps) {
     return (uint8_t)(1 + 254 * sqrt(fmin((double)from / (double)max_steps, 1)));
 }
 

@@ -1,12 +1,17 @@
-/* What a run of the random walk leaves: results, statistics and a picture in the terminal, a picture as SVG in the run
- * folder, where each pixel has the color of the time at which it was blackened. */
+/* What a run of the random walk leaves: results, statistics and a picture in the terminal, plots as SVG in the run folder: plots.h,
+ * and the grid, where each pixel has the color of the time at which it was blackened. */
 #ifndef REPORT_H
 #define REPORT_H
 #include <stdlib.h>
 #include "nima.h"
+#include "plots.h"
 #include "walk.h"
 
-typedef struct { uint32_t *steps; uint64_t walkers, total, ends[5]; } report;
+typedef struct {
+    plot_walk *walks;
+    uint64_t walkers, total, ends[5];
+    const path *paths[2 * PATH_WALKERS];     /* of the first walkers, then of the last */
+} report;
 typedef struct { uint32_t size, blacks; nima_time *black_from, *times; } report_grid;   /* by pixel; sorted */
 
 static inline void *report_memory(size_t count, size_t bytes) {
@@ -16,18 +21,19 @@ static inline void *report_memory(size_t count, size_t bytes) {
 }
 
 static inline report report_new(size_t walkers) {
-    report r = { (uint32_t *)report_memory(walkers, sizeof(uint32_t)), 0, 0, { 0 } };
+    report r = { (plot_walk *)report_memory(walkers, sizeof(plot_walk)), 0, 0, { 0 }, { NULL } };
     return r;
 }
 
 static inline void report_add(report *r, uint32_t steps, uint32_t ending) {
-    r->steps[r->walkers++] = steps;
+    r->walks[r->walkers].steps = steps;
+    r->walks[r->walkers++].ending = ending;
     r->total += steps;
     r->ends[ending]++;
 }
 
 static inline int report_compare_steps(const void *a, const void *b) {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    uint32_t x = ((const plot_walk *)a)->steps, y = ((const plot_walk *)b)->steps;
     return (x > y) - (x < y);
 }
 static inline int report_compare_times(const void *a, const void *b) {
@@ -38,8 +44,8 @@ static inline int report_compare_times(const void *a, const void *b) {
 static inline double report_quantile(const report *r, double share) {   /* between order statistics, of sorted steps */
     double place = share * (double)(r->walkers - 1);
     size_t i = (size_t)place;
-    double next = i + 1 < r->walkers ? r->steps[i + 1] : r->steps[i];
-    return r->steps[i] + (place - (double)i) * (next - r->steps[i]);
+    double low = r->walks[i].steps, next = i + 1 < r->walkers ? r->walks[i + 1].steps : low;
+    return low + (place - (double)i) * (next - low);
 }
 
 static inline report_grid report_read(const nima_view *v, const nima_gset *black, uint32_t size) {
@@ -109,12 +115,16 @@ static inline uint64_t report_isolated(const report_grid *g, uint32_t neighborho
     return isolated;
 }
 
-static inline void report_finish(report *r, nima_view *v, const nima_gset *black, uint32_t size, uint32_t neighborhood, bool wraps) {
+static inline void report_finish(report *r, nima_view *v, const nima_gset *black, uint32_t size, uint32_t neighborhood,
+                                 bool wraps) {
     report_grid g = report_read(v, black, size);
     uint64_t completed = r->walkers - r->ends[WALKING];
-    qsort(r->steps, r->walkers, sizeof *r->steps, report_compare_steps);
+    qsort(r->walks, r->walkers, sizeof *r->walks, report_compare_steps);
     FILE *file = nima_view_file(v, "grid.svg");
     if (file) report_svg(&g, file);
+    if ((file = nima_view_file(v, "paths.svg"))) plot_paths(file, r->paths, size, g.black_from);
+    if ((file = nima_view_file(v, "steps.svg"))) plot_steps(file, r->walks, r->walkers);
+    if ((file = nima_view_file(v, "survival.svg"))) plot_survival(file, r->walks, r->walkers);
     report_terminal(&g);
     printf("black    %u of %llu pixels, %.2f %%\n", g.blacks, (unsigned long long)size * size,
            100.0 * g.blacks / ((double)size * size));
@@ -122,9 +132,10 @@ static inline void report_finish(report *r, nima_view *v, const nima_gset *black
            "%llu out of steps\n", (unsigned long long)r->walkers, (unsigned long long)completed,
            (unsigned long long)r->ends[NEIGHBOR], (unsigned long long)r->ends[TOUCHED],
            (unsigned long long)r->ends[BOUNDARY], (unsigned long long)r->ends[MAX]);
-    printf("steps    %llu in all, mean %.1f; least %u, quartiles %.1f %.1f %.1f, most %u\n",
-           (unsigned long long)r->total, (double)r->total / (double)r->walkers, r->steps[0], report_quantile(r, 0.25),
-           report_quantile(r, 0.5), report_quantile(r, 0.75), r->steps[r->walkers - 1]);
+    printf("steps    %llu in all, mean %.1f; least %u, quartiles %.1f %.1f %.1f, 5 to 95 %% %.1f to %.1f, most %u\n",
+           (unsigned long long)r->total, (double)r->total / (double)r->walkers, r->walks[0].steps, report_quantile(r, 0.25),
+           report_quantile(r, 0.5), report_quantile(r, 0.75), report_quantile(r, 0.05), report_quantile(r, 0.95),
+           r->walks[r->walkers - 1].steps);
     nima_result(v, "steps_total", (double)r->total);
     nima_result(v, "black", g.blacks);
     nima_result(v, "boundary", (double)r->ends[BOUNDARY]);
@@ -136,7 +147,7 @@ static inline void report_finish(report *r, nima_view *v, const nima_gset *black
     nima_result_hash(v, "grid_hash", nima_view_gset_hash(v, black));
     free(g.black_from);
     free(g.times);
-    free(r->steps);
+    free(r->walks);
 }
 
 #endif

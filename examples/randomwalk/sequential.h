@@ -55,7 +55,7 @@ static inline uint32_t twister_sample(twister *t, uint32_t n) {  /* R's sample(n
     }
 }
 
-typedef struct { uint32_t steps, ending; } walk;
+typedef struct { uint32_t steps, ending, at; } walk;           /* at: where it ended, but at a boundary */
 typedef struct sequential {
     uint32_t size, walkers, neighborhood, max_steps;             /* set by the caller, as are the four arrays */
     bool wraps;
@@ -105,7 +105,8 @@ static inline void sequential_begin(sequential *s, uint32_t seed) {
     s->walking = s->walkers;
 }
 
-static inline void sequential_end(sequential *s, uint32_t walker, uint32_t steps, enum ending how) {
+static inline void sequential_end(sequential *s, uint32_t walker, uint32_t at, uint32_t steps, enum ending how) {
+    s->walks[walker].at = at;
     s->walks[walker].steps = steps;
     s->walks[walker].ending = how;
 }
@@ -113,12 +114,12 @@ static inline void sequential_end(sequential *s, uint32_t walker, uint32_t steps
 /* What the step of a walker to a pixel with marks means; false: it walks on, at *to. */
 static inline bool sequential_ends(sequential *s, uint32_t walker, uint32_t *to) {
     if (s->grid[*to] & EDGE) {
-        if (!s->wraps) return sequential_end(s, walker, s->rounds - 1, BOUNDARY), true;
+        if (!s->wraps) return sequential_end(s, walker, 0, s->rounds - 1, BOUNDARY), true;
         *to = sequential_inside(s, *to);
     }
     uint8_t marks = s->grid[*to];
     if (marks == 0) return false;
-    sequential_end(s, walker, s->rounds, marks & BLACK ? TOUCHED : NEIGHBOR);
+    sequential_end(s, walker, *to, s->rounds, marks & BLACK ? TOUCHED : NEIGHBOR);
     if (marks & BLACK) return true;
     sequential_blacken(s, *to);
     uint32_t width = s->size + 2;
@@ -136,7 +137,7 @@ static inline void sequential_round(sequential *s) {
         s->at[kept] = to;
         s->who[kept++] = walker;
     }
-    for (uint32_t i = 0; last && i < kept; i++) sequential_end(s, s->who[i], s->max_steps, MAX);
+    for (uint32_t i = 0; last && i < kept; i++) sequential_end(s, s->who[i], s->at[i], s->max_steps, MAX);
     s->walking = last ? 0 : kept;
 }
 
