@@ -12,9 +12,11 @@ uint32_t nima_step(const nima *me) { return CONTEXT((uintptr_t)me)->step; }
 
 uint64_t nima_index(const nima *me) {
     const context *c = CONTEXT((uintptr_t)me);
+    if (UNLIKELY(c->agent->flags & AGENT_NEWBORN)) return UINT64_MAX;
     const uint32_t slot = id_slot(me->self);
-    const span *s = shard_span(c->shard, c->agent, slot);
-    return s ? slot + s->offset : UINT64_MAX;
+    const span *s = c->shard->spans + c->shard->span_count - 1;
+    while (slot < s->slot) s--;
+    return slot + s->offset;
 }
 
 nima_id nima_parent(const nima *me) {
@@ -22,18 +24,14 @@ nima_id nima_parent(const nima *me) {
     return c->agent->flags & AGENT_NEWBORN ? c->shard->rest[id_slot(me->self)].parent : NOBODY;
 }
 
-nima_id nima_at(nima_pop p, uint64_t index) {
-    const nima_layout *l = p.layout;
+nima_id nima_at_(nima_pop p, uint64_t index) {
+    const nima_layout *l = (const nima_layout *)(const void *)p.layout;
     if (UNLIKELY(index >= p.count)) {
         fprintf(stderr, "nima_at: index %llu of a population of %llu\n", (unsigned long long)index, (unsigned long long)p.count);
         abort();
     }
-    if (l->shards == 1) return id_make(0, 1, l->slot[0] + (uint32_t)index);
-    uint64_t s;
-    if (l->per_group) s = (uint64_t)((unsigned __int128)(index / l->per_group) * l->shards / l->groups_max);
-    else if (l->shards >= l->count) s = (uint64_t)((unsigned __int128)index * l->shards / l->count);
-    else s = (uint64_t)((unsigned __int128)index * l->reciprocal >> 64);
-    s += index >= l->first[s + 1];           /* the reciprocal may fall one short */
+    const uint64_t s = l->per_group ? (uint64_t)((unsigned __int128)(index / l->per_group) * l->shards / l->groups_max)
+                                    : (uint64_t)((unsigned __int128)index * l->shards / l->count);
     return id_make((uint32_t)s, 1, l->slot[s] + (uint32_t)(index - l->first[s]));
 }
 
@@ -48,18 +46,18 @@ nima_time nima_ticks(const nima *me, double units) {
 double nima_units(const nima *me, nima_time t) { return (double)t / CONTEXT((uintptr_t)me)->engine->ticks_per_unit; }
 
 /* ---- numbers ---- */
-nima_rng *nima_random(nima *me) {
+nima_rng *nima_random_(nima *me) {
     context *c = CONTEXT(me);
-    nima_rng *r = &c->random;
-    if (c->random_loaded) return r;
-    c->random_loaded = c->draws = true;
-    r->stream = c->agent->stream;
-    r->draws = c->agent->draws;
-    r->cached = 0;
+    nima_rng *r = &me->own.random;
+    const uint64_t stream = c->agent->stream, draws = c->agent->draws;
+    me->own.drawing = c->draws = true;
+    r->stream = stream;
+    r->draws = draws;
     r->key = c->engine->seed;
-    if (c->drawing == c->agent && c->ahead_block[c->lane] == r->draws >> 2) {
-        for (int w = 0; w < 4; w++) r->block[w] = (uint32_t)c->ahead.word[w][c->lane];
-        r->cached = (r->draws >> 2) + 1;
+    r->block_end = 0;
+    if (c->ahead_agent[c->lane] == c->agent && c->ahead_block[c->lane] == draws >> 2) {
+        memcpy(r->block, c->ahead[c->lane], sizeof r->block);
+        r->block_end = (draws | 3) + 1;
     }
     return r;
 }
@@ -69,19 +67,8 @@ nima_rng nima_stream(const nima *me, const char *name) {
 }
 
 /* ---- mail ---- */
-const nima_mail *nima_next(nima *me) {
-    context *c = CONTEXT(me);
-    return c->mail < c->mail_end && !c->stopping ? *c->mail++ : NULL;
-}
-
-uint64_t nima_mail_left(const nima *me) {
-    const context *c = CONTEXT((uintptr_t)me);
-    return c->stopping ? 0 : (uint64_t)(c->mail_end - c->mail);
-}
-
 void nima_shuffle_mail(nima *me) {
-    context *c = CONTEXT(me);
-    const nima_mail **left = (const nima_mail **)(uintptr_t)c->mail;
+    const nima_mail **left = (const nima_mail **)(uintptr_t)me->own.mail;
     for (uint64_t i = nima_mail_left(me); i-- > 1;) {
         const uint64_t j = nima_below(nima_random(me), i + 1);
         const nima_mail *m = left[i];
@@ -139,8 +126,8 @@ static inline nima_mail *place(context *c, uint32_t to, uint32_t slot, nima_time
         c->sent_zero = true;
         return chunk_append(&c->pool, &c->zero[to], size);
     }
-    if (time < c->earliest_sent) c->earliest_sent = time;
-    return chunk_append(&c->pool, &c->later[to], size);
+    if (time < c->me.own.earliest_sent) c->me.own.earliest_sent = time;
+    return chunk_append(&c->pool, &c->me.own.later[to], size);
 }
 
 static inline void copy_payload(nima_mail *m, const void *payload, uint32_t bytes) {
@@ -175,47 +162,9 @@ static inline uint64_t put(context *c, uint32_t kind, nima_id to, nima_time dela
     return sequence;
 }
 
-static void __attribute__((noinline)) send_any(context *c, nima_id to, nima_time delay, uint32_t type, const void *payload, uint32_t bytes) {
-    check_send(c, to, delay, type, bytes);
-    put(c, RECORD_MAIL, to, delay, type, payload, bytes);
-}
-
-static inline void write_mail(context *c, char *at, nima_id to, nima_time time, uint32_t type, const void *payload, uint32_t bytes) {
-    uint64_t *w = (uint64_t *)(void *)at, sent = c->agent->sent;
-    w[0] = (uint64_t)time;
-    w[1] = c->me.self.bits;
-    w[2] = (sent & ~(uint64_t)0xFFFF) | type;
-    w[3] = ID_LOW(to) | (uint64_t)bytes << 44;
-    c->agent->sent = sent + (1u << 16);
-    for (uint32_t i = 0; i < bytes; i += 8) memcpy((char *)&w[4] + i, (const char *)payload + i, 8);
-}
-
-/* The two common ways, to the next step of the own shard and to a later time of another, with no call in between. */
-void nima_send(nima *me, nima_id to, nima_time delay, uint32_t type, const void *payload, uint32_t bytes) {
-    context *c = CONTEXT(me);
-    const uint32_t shard_to = id_shard(to), size = (uint32_t)sizeof(nima_mail) + bytes;
-    if (UNLIKELY(type - 1 >= 65535 || bytes & ~0x38u || (to.bits & (uint64_t)GENERATION_MAX << SLOT_BITS) == 0)) goto any;
-    if (delay == 0) {
-        chunk_list *l = &c->shard->next;
-        char *at = l->at;
-        if (UNLIKELY(!c->near_ok || shard_to != c->shard->number || size > (size_t)(l->end - at))) goto any;
-        l->at = at + size;
-        write_mail(c, at, to, me->now, type, payload, bytes);
-        return;
-    }
-    if (shard_to != c->shard->number && shard_to < c->engine->shards && delay >= c->engine->lookahead && !c->record_sent
-        && (uint64_t)delay <= (uint64_t)(NIMA_FOREVER - 1 - me->now)) {
-        chunk_list *l = &c->later[shard_to];
-        char *at = l->at;
-        const nima_time time = me->now + delay;
-        if (UNLIKELY(size > (size_t)(l->end - at))) goto any;
-        l->at = at + size;
-        if (time < c->earliest_sent) c->earliest_sent = time;
-        write_mail(c, at, to, time, type, payload, bytes);
-        return;
-    }
-any:
-    send_any(c, to, delay, type, payload, bytes);
+void nima_send_(nima *me, nima_id to, nima_time delay, uint32_t type, const void *payload, uint32_t bytes) {
+    check_send(CONTEXT(me), to, delay, type, bytes);
+    put(CONTEXT(me), RECORD_MAIL, to, delay, type, payload, bytes);
 }
 
 static uint32_t alarm_check(const nima *me, nima_time time, uint64_t sequence, uint32_t step) {
@@ -338,13 +287,20 @@ void nima_spawn_far(nima *me, const nima_behavior *b, nima_time delay, const voi
     nima_spawn_in(me, (uint32_t)((c->shard->number + k) % c->engine->shards), b, delay, state);
 }
 
-void nima_stop(nima *me) { CONTEXT(me)->stopping = !CONTEXT(me)->in_stop; }
+void nima_stop(nima *me) {
+    context *c = CONTEXT(me);
+    if (c->in_stop || c->stopping) return;
+    c->stopping = true;
+    c->mail_left = me->own.mail;
+    me->own.mail = me->own.mail_end;
+}
 
 void nima_keep_awake(nima *me, bool awake) {
     context *c = CONTEXT(me);
-    const nima_time period = c->engine->periods[c->behavior->index];
-    if (!period) fail(c, NIMA_E_MODEL, "nima_keep_awake: %s has no period", c->behavior->part.name);
-    sweep *s = &c->shard->sweeps[c->behavior->index];
+    const nima_behavior *b = agent_behavior(c->engine, c->agent);
+    const nima_time period = c->engine->periods[b->index];
+    if (!period) fail(c, NIMA_E_MODEL, "nima_keep_awake: %s has no period", b->part.name);
+    sweep *s = &c->shard->sweeps[b->index];
     const uint32_t slot = id_slot(me->self);
     if (awake) sweep_wake(c, s, period, slot);
     else if (slot / 64 < s->room && s->bits[slot / 64] >> slot % 64 & 1) {
@@ -364,6 +320,7 @@ void nima_halt(nima *me, const char *why) {
     const nima_time at = me->now > NIMA_FOREVER - wait ? NIMA_FOREVER : me->now + wait;
     if (at >= c->halt_at) return;
     c->halt_at = at;
+    if (at < c->limit) c->limit = at;
     snprintf(c->halt_why, sizeof c->halt_why, "%s", why ? why : "");
 }
 

@@ -20,7 +20,7 @@ enum { CHUNK_ROOM = CHUNK_BYTES - (int)sizeof(chunk) };
 
 /* Where the next record goes stands here, not in the chunk: appending reads nothing that may have left the cache. The last
  * chunk's `used` is brought up to date by chunk_list_read. */
-typedef struct { char *at, *end; chunk *head, *tail; } chunk_list;   /* all NULL: empty */
+typedef nima_records_ chunk_list;             /* all NULL: empty */
 
 typedef struct {                                              /* shared by the workers of a run */
     pthread_mutex_t lock;                                     /* guards all below */

@@ -47,27 +47,40 @@ static void __attribute__((noinline)) dirty_stack(int byte) {
     __asm__ volatile("" : : "r"(below) : "memory");           /* it is wanted, though nobody reads it */
 }
 
-static inline void call(context *c, nima_callback *f) {
-    if (__builtin_expect(c->engine->watched, 0) && c->engine->dirty >= 0) dirty_stack(c->engine->dirty);
-    f(&c->me, c->state);
-    if (c->random_loaded) {
-        c->agent->draws = c->random.draws;
-        c->random_loaded = false;
+static void __attribute__((noinline)) watch(context *c, const nima_behavior *b, bool starts) {
+    if (c->engine->deliver) c->engine->deliver(c, b, starts);
+    if (c->engine->dirty >= 0) dirty_stack(c->engine->dirty);
+}
+
+static inline void call(context *c, nima_callback *f, void *state) {
+    f(&c->me, state);
+    if (c->me.own.drawing) {
+        c->agent->draws = c->me.own.random.draws;
+        c->me.own.drawing = false;
     }
 }
 
 static void __attribute__((noinline)) agent_stops(context *c, uint32_t slot) {
-    const nima_behavior *b = c->behavior;
+    const nima_behavior *b = agent_behavior(c->engine, c->agent);
     c->stopping = false;
     c->in_stop = true;
-    c->mail = c->mail_end;
-    if (b->stop) call(c, b->stop);
-    c->in_stop = c->stopping = false;
+    c->me.own.mail = c->me.own.mail_end;
+    if (b->stop) call(c, b->stop, agent_state(c->engine, c->agent, b));
+    c->in_stop = false;
     shard_agent_ends(c, c->agent, slot);
 }
 
-static void __attribute__((noinline)) unread(context *c) {
-    for (const nima_mail *const *m = c->mail; m < c->mail_end; m++) count_type(c, &c->unread, (*m)->type, 1);
+static void __attribute__((noinline)) unread(context *c, const nima_mail *const *left) {
+    for (; left < c->me.own.mail_end; left++) count_type(c, &c->unread, (*left)->type, 1);
+}
+
+static void __attribute__((noinline)) first_call(context *c, nima_callback *start, void *state) {   /* start sees no mail */
+    const nima_mail *const *mail = c->me.own.mail;
+    c->me.own.mail = c->me.own.mail_end;
+    if (start) call(c, start, state);
+    if (c->stopping) c->mail_left = mail;
+    else c->me.own.mail = mail;
+    if (c->engine->dirty >= 0) dirty_stack(c->engine->dirty);
 }
 
 /* The agent is alive, or starts. Mail: n messages, in order. due: its period. */
@@ -75,41 +88,37 @@ static inline __attribute__((always_inline)) void turn(context *c, agent *a, uin
                                                        bool starts, bool due) {
     shard *h = c->shard;
     const engine *e = c->engine;
-    const nima_behavior *b = e->behaviors[a->sent & 0xFFFF];
+    const nima_behavior *b = agent_behavior(e, a);
+    void *state = agent_state(e, a, b);
     c->me.self = shard_id(h, a, slot);
     c->agent = a;
-    c->behavior = b;
-    c->state = agent_state(e, a, b);
-    c->mail_first = c->mail = mail;
-    c->mail_end = mail + n;
-    h->last_event = h->now;
-    h->events += n;
+    c->me.own.sent = &a->sent;
+    c->mail_first = c->me.own.mail = mail;
+    c->me.own.mail_end = mail + n;
+    h->last_event = c->me.now;
+    h->events += n + starts;
     if (starts) {
         a->flags = (a->flags & ~(uint32_t)AGENT_EXPECTED) | AGENT_ALIVE;
         h->alive++;
-        h->events++;
         if (e->fingerprint) a->chain = chain_begin(c->me.self, b->index, h->now, h->step);
     }
-    if (e->fingerprint) for (uint32_t i = 0; i < n; i++) a->chain = chain_mail(a->chain, mail[i], c->step);
-    if (__builtin_expect(e->watched, 0) && e->deliver) e->deliver(c, b, starts);
-    c->in_callback = true;
-    if (starts && b->start) {
-        c->mail = c->mail_end;               /* start sees no mail */
-        call(c, b->start);
-        c->mail = mail;
+    if (e->fingerprint) {
+        uint64_t chain = a->chain;
+        for (uint32_t i = 0; i < n; i++) chain = chain_mail(chain, mail[i], c->step);
+        a->chain = chain;
     }
+    if (__builtin_expect(e->watched, 0)) watch(c, b, starts);
+    c->in_callback = true;
+    if (starts) first_call(c, b->start, state);
     if ((n || due) && !(starts && c->stopping)) {
         h->events += n == 0;
-        if (b->update) call(c, b->update);
+        if (b->update) call(c, b->update, state);
     }
-    if (__builtin_expect(c->mail != c->mail_end, 0)) unread(c);
-    if (c->stopping) agent_stops(c, slot);
+    if (__builtin_expect(c->stopping, 0)) {
+        unread(c, c->mail_left);
+        agent_stops(c, slot);
+    } else if (__builtin_expect(c->me.own.mail != c->me.own.mail_end, 0)) unread(c, c->me.own.mail);
     c->in_callback = false;
-}
-
-static inline bool deliverable(const agent *a, const nima_mail *m) {
-    const uint32_t generation = (uint32_t)(m->receiver >> SLOT_BITS);
-    return generation == a->generation && a->flags & AGENT_ALIVE;
 }
 
 /* ---- several in one (time, step) ---- */
@@ -127,18 +136,15 @@ static inline void link_mail(context *c, uint32_t slot, const nima_mail *m) {
     if (__builtin_expect(slot >= c->shard->slots, 0)) { dead_letter(c, m); return; }
     const uint32_t i = ++c->link_count;      /* 0 is none */
     struct link *links = c->links;
-    links[i].mail = m;
-    links[i].next = 0;
-    const uint32_t head = c->heads[slot];
-    if (head) {
-        links[links[head].tail].next = i;
-        links[head].tail = i;
-    } else {
-        c->heads[slot] = i;
-        links[i].tail = i;
+    struct link_ends *list = &c->heads[slot];
+    links[i] = (struct link){ m, 0 };
+    if (list->first) links[list->last].next = i;
+    else {
+        list->first = i;
         c->marks[slot / 64] |= (uint64_t)1 << slot % 64;
         c->summary[slot / 4096] |= (uint64_t)1 << slot / 64 % 64;
     }
+    list->last = i;
 }
 
 static int compare(const void *a, const void *b) {
@@ -166,45 +172,56 @@ void sweep_wake(context *c, sweep *s, nima_time period, uint32_t slot) {
     s->bits[word] |= (uint64_t)1 << slot % 64;
     if (s->awake++ == 0) s->due = h->now > NIMA_FOREVER - period ? NIMA_FOREVER : (h->now / period + 1) * period;
     if (s->due < h->due) h->due = s->due;
+    if (s->due < c->limit) c->limit = s->due;
 }
 
 /* The turn of the receiver of one message, alone in its (time, step). False: the message is of a kind that needs more. */
 static inline bool one_turn(context *c, const nima_mail *m) {
     shard *h = c->shard;
-    const uint32_t slot = (uint32_t)m->receiver & (SLOTS_MAX - 1);
-    if (__builtin_expect(m->kind > RECORD_ALARM, 0)) return false;
-    if (__builtin_expect(m->kind == RECORD_ALARM && h->cancelled.count, 0) && alarm_cancelled(c, m)) return true;
+    const uint32_t slot = (uint32_t)m->receiver & (SLOTS_MAX - 1), generation = (uint32_t)(m->receiver >> SLOT_BITS), kind = m->kind;
+    if (__builtin_expect(kind > RECORD_ALARM, 0)) return false;
+    if (__builtin_expect(kind == RECORD_ALARM && h->cancelled.count, 0) && alarm_cancelled(c, m)) return true;
     agent *a = shard_agent(h, c->engine, slot);
-    if (__builtin_expect(slot >= h->slots, 0) || !deliverable(a, m)) { dead_letter(c, m); return true; }
-    turn(c, a, slot, &m, 1, false, false);
+    if (__builtin_expect(slot >= h->slots || a->generation != generation || !(a->flags & AGENT_ALIVE), 0)) dead_letter(c, m);
+    else turn(c, a, slot, &m, 1, false, false);
     return true;
+}
+
+/* Whether mail linked to a slot reaches the agent there; publications were expanded for who lives there now. */
+static bool __attribute__((noinline)) reaches(context *c, const nima_mail *m, bool alive, uint64_t receiver) {
+    if (m->kind == RECORD_PUBLICATION) return true;
+    if (m->kind == RECORD_START || (m->kind == RECORD_ALARM && c->shard->cancelled.count && alarm_cancelled(c, m))) return false;
+    if (alive && m->receiver == receiver) return true;
+    dead_letter(c, m);
+    return false;
 }
 
 /* The turn of the agent in `slot`, with the mail linked to it. */
 static void __attribute__((noinline)) many_turn(context *c, uint32_t slot, uint32_t head, bool due) {
     shard *h = c->shard;
     agent *a = shard_agent(h, c->engine, slot);
-    uint32_t n = 0;
     bool starts = false, unordered = false;
     if (a->flags & AGENT_EXPECTED) {         /* a start comes first, wherever it was linked */
         starts = h->starting;
         for (uint32_t i = head; i && !starts; i = c->links[i].next) starts = c->links[i].mail->kind == RECORD_START;
     }
-    for (uint32_t i = head; i; i = c->links[i].next) {
-        const nima_mail *m = c->links[i].mail;
-        const uint64_t kind = m->kind;
-        if (__builtin_expect(kind != RECORD_MAIL, 0)) {
-            if (kind == RECORD_START || (kind == RECORD_ALARM && h->cancelled.count && alarm_cancelled(c, m))) continue;
-        }
-        if (__builtin_expect(kind != RECORD_PUBLICATION, 1)) {   /* those were expanded for who lives here now */
-            const bool here = (uint32_t)(m->receiver >> SLOT_BITS) == a->generation && (a->flags & AGENT_ALIVE || starts);
-            if (__builtin_expect(!here, 0)) { dead_letter(c, m); continue; }
-        }
-        if (__builtin_expect(n >= c->mailbox_room, 0)) c->mailbox = room(c, c->mailbox, &c->mailbox_room, n + 1u, sizeof *c->mailbox);
-        unordered |= n && before(m, c->mailbox[n - 1]);
-        c->mailbox[n++] = m;
+    if (__builtin_expect(c->link_count > c->mailbox_room, 0))
+        c->mailbox = room(c, c->mailbox, &c->mailbox_room, c->link_count, sizeof *c->mailbox);
+    const bool alive = a->flags & AGENT_ALIVE || starts;
+    const uint64_t receiver = (uint64_t)a->generation << SLOT_BITS | slot;
+    const struct link *links = c->links;
+    const nima_mail **mailbox = c->mailbox;
+    uint64_t sender = 0, sequence = 0;
+    uint32_t n = 0;
+    for (uint32_t i = head; i; i = links[i].next) {
+        const nima_mail *m = links[i].mail;
+        if (__builtin_expect(!alive || m->receiver != receiver || m->kind != RECORD_MAIL, 0) && !reaches(c, m, alive, receiver)) continue;
+        unordered |= m->sender.bits < sender || (m->sender.bits == sender && m->sequence < sequence);
+        sender = m->sender.bits;
+        sequence = m->sequence;
+        mailbox[n++] = m;
     }
-    if (__builtin_expect(unordered, 0)) sort_mail(c->mailbox, n);
+    if (__builtin_expect(unordered, 0)) sort_mail(mailbox, n);
     if (starts) {
         const nima_time period = c->engine->periods[a->sent & 0xFFFF];
         if (period) {
@@ -212,7 +229,7 @@ static void __attribute__((noinline)) many_turn(context *c, uint32_t slot, uint3
             sweep_wake(c, &h->sweeps[a->sent & 0xFFFF], period, slot);
         }
     }
-    if (n || starts || due) turn(c, a, slot, c->mailbox, n, starts, due);
+    if (n || starts || due) turn(c, a, slot, mailbox, n, starts, due);
 }
 
 static void __attribute__((noinline)) more_slots(context *c) {
@@ -235,7 +252,7 @@ void context_forget_step(context *c) {
     if (c->marks) memset(c->marks, 0, c->marks_room * sizeof *c->marks);
     if (c->summary) memset(c->summary, 0, c->summary_room * sizeof *c->summary);
     c->link_count = c->special_count = 0;
-    c->stopping = c->in_stop = c->in_callback = c->random_loaded = false;
+    c->stopping = c->in_stop = c->in_callback = c->me.own.drawing = false;
 }
 
 /* The turns of all agents of one word that have mail, or whose bit is set in `awake`. */
@@ -244,10 +261,11 @@ static inline void walk_word(context *c, size_t w, uint64_t awake) {
     c->marks[w] = 0;
     for (uint64_t rest = mail | awake; rest; rest &= rest - 1) {
         const uint32_t bit = (uint32_t)__builtin_ctzll(rest);
-        const uint32_t slot = (uint32_t)(w * 64) + bit, head = c->heads[slot];
-        c->heads[slot] = 0;
-        if (head && !c->links[head].next && !(awake >> bit & 1) && one_turn(c, c->links[head].mail)) continue;
-        many_turn(c, slot, head, awake >> bit & 1);
+        const uint32_t slot = (uint32_t)(w * 64) + bit;
+        const struct link_ends list = c->heads[slot];
+        c->heads[slot] = (struct link_ends){ 0, 0 };
+        if (list.first && list.first == list.last && !(awake >> bit & 1) && one_turn(c, c->links[list.first].mail)) continue;
+        many_turn(c, slot, list.first, awake >> bit & 1);
     }
 }
 
@@ -282,8 +300,8 @@ static void __attribute__((noinline)) walk_due(context *c) {
 static void __attribute__((noinline)) walk_all(context *c) {
     shard *h = c->shard;
     for (uint32_t slot = 0; slot < h->initial; slot++) {
-        const uint32_t head = c->heads[slot];
-        c->heads[slot] = 0;
+        const uint32_t head = c->heads[slot].first;
+        c->heads[slot] = (struct link_ends){ 0, 0 };
         many_turn(c, slot, head, false);
     }
     h->starting = false;
@@ -384,7 +402,7 @@ static inline void run_next_step(context *c) {
     h->cur = h->next;
     h->next = swap;
     c->step = ++h->step;
-    c->near_ok = c->all_ok && c->step + 1 < c->engine->step_bound;
+    if (__builtin_expect(c->step + 1 >= c->engine->step_bound, 0)) c->me.own.near_shard = UINT64_MAX;
     chunk *first = chunk_list_read(&h->cur);
     nima_mail *m = (nima_mail *)(void *)first->data;
     if (!first->next && (char *)record_after(m) == first->data + first->used && one_turn(c, m)) {
@@ -408,7 +426,12 @@ static void enter(shard *h, context *c) {
     c->link_count = c->special_count = 0;
     h->changed = true;
     c->all_ok = !c->record_sent && c->engine->lookahead == 0;
-    c->near_ok = false;
+    c->me.own.near = &h->next;
+    c->me.own.near_shard = c->all_ok && c->step + 1 < c->engine->step_bound ? h->number : UINT64_MAX;
+    c->me.own.shard = h->number;
+    c->me.own.far_shards = c->record_sent ? 0 : c->engine->shards;
+    c->me.own.lookahead = c->engine->lookahead;
+    c->me.own.last_delay = NIMA_FOREVER - 1;
 }
 
 static inline bool has_next_step(const shard *h) { return h->next.head && h->next.at != h->next.head->data; }
@@ -424,20 +447,22 @@ static inline void at_time(shard *h, context *c, nima_time t) {
     h->now = t;
     h->step = c->step = 0;
     c->me.now = t;
-    c->near_ok = c->all_ok;
+    if (c->all_ok) c->me.own.near_shard = h->number;
 }
 
 /* The blocks from which the agents of the next RANDOM_LANES entries will draw, if they draw at all. */
-static inline void draw_ahead(shard *h, context *c, const queue_entry *next) {
+static void __attribute__((noinline)) draw_ahead(shard *h, context *c, const queue_entry *next) {
     uint64_t stream[RANDOM_LANES];
     for (int i = 0; i < RANDOM_LANES; i++) {
-        const agent *a = shard_agent(h, c->engine, (uint32_t)next[i].key & (SLOTS_MAX - 1));
+        const agent *a = c->ahead_agent[i] = shard_agent(h, c->engine, (uint32_t)next[i].key & (SLOTS_MAX - 1));
         stream[i] = a->stream;
         c->ahead_block[i] = a->draws >> 2;
     }
-    random_blocks(c->engine->seed, stream, c->ahead_block, &c->ahead);
+    random_blocks(c->engine->seed, stream, c->ahead_block, c->ahead);
     c->draws = false;                        /* until one does */
 }
+
+static inline nima_time least(nima_time a, nima_time b) { return a < b ? a : b; }
 
 void shard_run(shard *h, context *c, nima_time until) {
     const engine *e = c->engine;
@@ -450,33 +475,31 @@ void shard_run(shard *h, context *c, nima_time until) {
     }
     for (;;) {
         while (has_next_step(h)) run_next_step(c);
-        uint32_t lane = RANDOM_LANES;        /* of the agent at hand, while blocks are computed ahead */
+        c->lane = RANDOM_LANES;
+        c->limit = least(least(until, c->halt_at), h->due);
         while (q->at < q->count && !q->heap_count) {          /* events alone in their time: one after the other */
-            const uint64_t key = q->batch[q->at].key;
-            const nima_time t = q->base + (nima_time)(key >> SLOT_BITS);
-            nima_mail *m = q->batch[q->at].mail;
-            if (t >= until || t >= h->due || t >= c->halt_at || m->kind > RECORD_ALARM
-                || (q->at + 1 < q->count && q->batch[q->at + 1].key >> SLOT_BITS == key >> SLOT_BITS)) break;
+            const queue_entry *x = &q->batch[q->at];
+            const nima_time t = q->base + (nima_time)(x->key >> SLOT_BITS);
+            if (t >= c->limit || x[1].key >> SLOT_BITS == x->key >> SLOT_BITS) break;
             if (q->at + AHEAD < q->count) {
-                const char *ahead = (const char *)shard_agent(h, e, (uint32_t)q->batch[q->at + AHEAD].key & (SLOTS_MAX - 1));
+                const char *ahead = (const char *)shard_agent(h, e, (uint32_t)x[AHEAD].key & (SLOTS_MAX - 1));
                 __builtin_prefetch(ahead, 1);
                 if (e->stride > 64) __builtin_prefetch(ahead + 64, 1);
-                __builtin_prefetch(q->batch[q->at + AHEAD_MAIL].mail);
+                __builtin_prefetch(x[AHEAD_MAIL].mail);
             }
-            if (lane == RANDOM_LANES && c->draws && q->at + RANDOM_LANES <= q->count) {
-                draw_ahead(h, c, q->batch + q->at);
-                lane = 0;
+            if (++c->lane >= RANDOM_LANES) {
+                c->lane = RANDOM_LANES;
+                if (c->draws && q->at + RANDOM_LANES <= q->count) {
+                    draw_ahead(h, c, x);
+                    c->lane = 0;
+                }
             }
-            if (lane < RANDOM_LANES) {
-                c->drawing = shard_agent(h, e, (uint32_t)key & (SLOTS_MAX - 1));
-                c->lane = lane++;
-            }
-            q->at++;
             at_time(h, c, t);
-            one_turn(c, m);
+            q->at++;
+            if (!one_turn(c, x->mail)) { q->at--; break; }
             if (has_next_step(h)) break;
         }
-        c->drawing = NULL;
+        c->lane = RANDOM_LANES;              /* nobody's */
         if (has_next_step(h)) continue;
         if (c->halt_at < until) until = c->halt_at;
         const nima_time event = queue_earliest(q), t = event < h->due ? event : h->due;

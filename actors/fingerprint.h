@@ -19,6 +19,7 @@ static inline uint64_t word_at(const void *p) {
 static inline uint64_t chain_payload(uint64_t h, const nima_mail *m) {   /* padding to 8 bytes is zero in every record */
     const char *p = (const char *)(m + 1);
     uint64_t bytes = m->bytes;
+    if (bytes <= 8) return hash_mum(h ^ word_at(p), HASH_K2);
     for (; bytes > 8; bytes = bytes > 16 ? bytes - 16 : 0, p += 16) h = hash_mum(h ^ word_at(p), word_at(p + 8) ^ HASH_K2);
     return bytes ? hash_mum(h ^ word_at(p), HASH_K2) : h;
 }

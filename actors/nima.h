@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define NIMA_ABI 1
+#define NIMA_ABI 2
 #define NIMA_PAYLOAD_MAX 65536u             /* bytes of one message's payload, at most */
 #define NIMA_FOREVER INT64_MAX              /* no end */
 
@@ -26,9 +26,11 @@ extern "C" {
 typedef int64_t nima_time;                                   /* virtual time or delay, ticks */
 typedef struct { uint64_t bits; } nima_id;                   /* an agent; {0} is nobody; a struct: not swappable */
 typedef struct { nima_time time; uint64_t sequence; uint32_t step, check; } nima_alarm;   /* {0}: none */
-typedef struct { uint64_t count; const struct nima_layout *layout; } nima_pop;            /* a population */
+typedef struct { uint64_t end, base; } nima_place_;          /* the engine's: members of a shard: id = base + index */
+typedef struct { const nima_place_ *places; uint64_t reciprocal; } nima_layout_;
+typedef struct { uint64_t count; const nima_layout_ *layout; } nima_pop;                  /* a population */
 typedef struct { uint64_t nodes; const uint64_t *first; const uint32_t *to; } nima_graph; /* compressed rows */
-typedef struct { uint64_t key, stream, draws, cached; uint32_t block[4]; } nima_rng;      /* plain value */
+typedef struct { uint64_t key, stream, draws, block_end; uint32_t block[4]; } nima_rng;   /* plain value */
 typedef const char *nima_text;                               /* a parameter that is text */
 typedef struct { const char *path; } nima_file;              /* a parameter that names an input file */
 typedef struct nima_gset nima_gset;                          /* grow-only set of bits over a grid */
@@ -47,7 +49,17 @@ static inline bool nima_is_nobody(nima_id a) { return a.bits == 0; }
 static inline const void *nima_payload(const nima_mail *m) { return m + 1; }
 
 /* ---- handles: what a callback is given --------------------------------------------------------------------------- */
-typedef struct nima { const void *params, *world; nima_time now; nima_id self; } nima;   /* an agent in its callback */
+typedef struct { char *at, *end; struct chunk *head, *tail; } nima_records_;   /* the engine's: where the next record goes */
+typedef struct {                             /* the engine's: what the calls below that are inline need */
+    const nima_mail *const *mail, *const *mail_end;
+    uint64_t *sent;                          /* [sequence 48 | behavior 16] of the agent */
+    nima_records_ *near, *later;             /* mail of the own shard's next step; of later times, one a shard */
+    uint64_t near_shard, shard, far_shards;  /* where a send needs no second look: without delay; (not to) the own shard */
+    nima_time lookahead, last_delay, earliest_sent;
+    nima_rng random;
+    bool drawing;                            /* `random` is loaded */
+} nima_engine_;
+typedef struct nima { const void *params, *world; nima_time now; nima_id self; nima_engine_ own; } nima;   /* an agent in its callback */
 typedef struct nima_setup { const void *params; void *world; } nima_setup;   /* the model before time 0 */
 typedef struct nima_view { const void *params, *world; } nima_view;          /* the whole model, between ticks */
 
@@ -115,16 +127,16 @@ static inline nima_time nima_now(const nima *me) { return me->now; }
 uint32_t nima_step(const nima *);
 uint64_t nima_index(const nima *);                           /* in its population; of a newborn: UINT64_MAX */
 nima_id nima_parent(const nima *);                           /* {0} for an initial agent */
-nima_id nima_at(nima_pop, uint64_t index);                   /* a member's id: arithmetic; index < count */
+static inline nima_id nima_at(nima_pop, uint64_t index);     /* a member's id: arithmetic; index < count */
 nima_time nima_ticks(const nima *, double units);            /* nearest tick */
 double nima_units(const nima *, nima_time);                  /* ticks to units */
 
 /* ---- mail ---------------------------------------------------------------------------------------------------------- */
-const nima_mail *nima_next(nima *);                          /* next message of this step's mail; NULL at the end */
-uint64_t nima_mail_left(const nima *);                       /* messages nima_next has still to give */
+static inline const nima_mail *nima_next(nima *);            /* next message of this step's mail; NULL at the end */
+static inline uint64_t nima_mail_left(const nima *);         /* messages nima_next has still to give */
 void nima_shuffle_mail(nima *);                              /* from the agent's stream, where sender order is unfair */
 /* Payload is copied. delay >= 0; to another group >= lookahead. Padding bytes should be zero: generated senders do. */
-void nima_send(nima *, nima_id to, nima_time delay, uint32_t type, const void *payload, uint32_t bytes);
+static inline void nima_send(nima *, nima_id to, nima_time delay, uint32_t type, const void *payload, uint32_t bytes);
 nima_alarm nima_set_alarm(nima *, nima_time delay, uint32_t type, const void *payload, uint32_t bytes);
 bool nima_cancel(nima *, nima_alarm);                        /* false: too late */
 nima_alarm nima_move(nima *, nima_alarm, nima_time delay);   /* set anew, delay from now; {0}: too late */
@@ -146,12 +158,12 @@ enum { NIMA_ERROR, NIMA_WARNING, NIMA_INFO, NIMA_DEBUG };
 void nima_log(nima *, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* ---- numbers: same bits on every host; a stream is Philox4x32-10, a draw is 32 bits ---------------------------------- */
-nima_rng *nima_random(nima *);                               /* the agent's own stream; valid in this callback */
+static inline nima_rng *nima_random(nima *);                 /* the agent's own stream; valid in this callback */
 nima_rng nima_stream(const nima *, const char *name);        /* run-wide, by name: common random numbers */
-uint32_t nima_bits32(nima_rng *);                            /* 1 draw */
-double nima_uniform(nima_rng *);                             /* [0, 1), 53 bits; 2 draws */
-uint64_t nima_below(nima_rng *, uint64_t n);                 /* 0 .. n-1, n > 0; 1 draw if n < 2^32, else 2; more if rejected */
-bool nima_chance(nima_rng *, double p);                      /* 1 draw, for any p (a second in 2^-32 of cases) */
+static inline uint32_t nima_bits32(nima_rng *);              /* 1 draw */
+static inline double nima_uniform(nima_rng *);               /* [0, 1), 53 bits; 2 draws */
+static inline uint64_t nima_below(nima_rng *, uint64_t n);   /* 0 .. n-1, n > 0; 1 draw if n < 2^32, else 2; more if rejected */
+static inline bool nima_chance(nima_rng *, double p);        /* 1 draw, for any p (a second in 2^-32 of cases) */
 double nima_exponential(nima_rng *, double mean);            /* ziggurat: 2 draws in 98 % of cases, else 4, 8 .. more */
 double nima_normal(nima_rng *, double mean, double sd);      /* ziggurat: 2 draws in 98 % of cases, else 4, 8 .. more */
 double nima_gamma(nima_rng *, double shape, double scale);
@@ -310,6 +322,80 @@ typedef union __attribute__((transparent_union)) { const nima *agent; const nima
 #define NIMA_QUIET_END_
 #endif
 #define NIMA_U_ static inline __attribute__((unused))
+
+/* ---- the engine's: calls made once an event or more, in line; the rest of each is in the library ------------------------------- */
+__extension__ typedef unsigned __int128 nima_wide_;
+nima_id nima_at_(nima_pop, uint64_t index);
+nima_rng *nima_random_(nima *);
+uint32_t nima_bits32_(nima_rng *);
+double nima_uniform_(nima_rng *);
+uint64_t nima_below_(nima_rng *, uint64_t n);
+bool nima_chance_(nima_rng *, double p);
+void nima_send_(nima *, nima_id to, nima_time delay, uint32_t type, const void *payload, uint32_t bytes);
+
+static inline nima_id nima_at(nima_pop p, uint64_t index) {
+    if (__builtin_expect(index >= p.count || p.layout->places == NULL, 0)) return nima_at_(p, index);
+    const nima_place_ *place = p.layout->places + NIMA_CAST_(uint64_t, NIMA_CAST_(nima_wide_, index) * p.layout->reciprocal >> 64);
+    place += index >= place->end;            /* the reciprocal may fall one short */
+    nima_id id = { place->base + index };
+    return id;
+}
+static inline const nima_mail *nima_next(nima *me) { return me->own.mail < me->own.mail_end ? *me->own.mail++ : NULL; }
+static inline uint64_t nima_mail_left(const nima *me) { return NIMA_CAST_(uint64_t, me->own.mail_end - me->own.mail); }
+
+static inline nima_rng *nima_random(nima *me) { return me->own.drawing ? &me->own.random : nima_random_(me); }
+static inline bool nima_at_hand_(const nima_rng *r, uint64_t n) {   /* n draws are left of the block */
+    return __builtin_expect(r->block_end - r->draws - n <= 4 - n, 1);
+}
+static inline uint32_t nima_bits32(nima_rng *r) { return nima_at_hand_(r, 1) ? r->block[r->draws++ & 3] : nima_bits32_(r); }
+static inline double nima_uniform(nima_rng *r) {
+    if (!nima_at_hand_(r, 2)) return nima_uniform_(r);
+    const uint64_t high = r->block[r->draws & 3], low = r->block[(r->draws & 3) + 1];
+    r->draws += 2;
+    return NIMA_CAST_(double, NIMA_CAST_(int64_t, (high << 32 | low) >> 11)) * 0x1p-53;
+}
+static inline uint64_t nima_below(nima_rng *r, uint64_t n) {
+    if (n > UINT32_MAX || !nima_at_hand_(r, 1)) return nima_below_(r, n);
+    const uint64_t product = r->block[r->draws & 3] * n;
+    if (__builtin_expect(NIMA_CAST_(uint32_t, product) < n, 0)) return nima_below_(r, n);
+    r->draws++;
+    return product >> 32;
+}
+static inline bool nima_chance(nima_rng *r, double p) {
+    if (!nima_at_hand_(r, 1) || !(p > 0 && p <= 1)) return nima_chance_(r, p);
+    const int64_t draw = r->block[r->draws & 3], whole = NIMA_CAST_(int64_t, p * 0x1p32);
+    if (__builtin_expect(draw == whole, 0)) return nima_chance_(r, p);
+    r->draws++;
+    return draw < whole;
+}
+
+/* The two common ways: to the next step of the own shard, and to a later time of another. Small payloads of a size the compiler knows. */
+static inline void nima_send(nima *me, nima_id to, nima_time delay, uint32_t type, const void *payload, uint32_t bytes) {
+    const uint64_t shard = to.bits >> 44, generation = to.bits & NIMA_CAST_(uint64_t, 0xFFFFFF) << 20;
+    const uint32_t size = NIMA_CAST_(uint32_t, sizeof(nima_mail)) + ((bytes + 7) & ~7u);
+    nima_records_ *list = NULL;
+    if (delay == 0) {
+        if (shard == me->own.near_shard) list = me->own.near;
+    } else if (shard < me->own.far_shards && shard != me->own.shard && delay >= me->own.lookahead && delay <= me->own.last_delay - me->now)
+        list = &me->own.later[shard];
+    if (!__builtin_constant_p(bytes) || __builtin_expect(list == NULL || type - 1 >= 65535 || bytes > 56 || generation == 0
+        || size > NIMA_CAST_(size_t, list->end - list->at), 0)) {
+        nima_send_(me, to, delay, type, payload, bytes);
+        return;
+    }
+    const nima_time time = me->now + delay;
+    if (delay != 0 && time < me->own.earliest_sent) me->own.earliest_sent = time;
+    uint64_t sent = *me->own.sent, *w = NIMA_CAST_(uint64_t *, NIMA_CAST_(void *, list->at));
+    list->at += size;
+    w[0] = NIMA_CAST_(uint64_t, time);
+    w[1] = me->self.bits;
+    w[2] = (sent & ~NIMA_CAST_(uint64_t, 0xFFFF)) | type;
+    w[3] = (to.bits & ((NIMA_CAST_(uint64_t, 1) << 44) - 1)) | NIMA_CAST_(uint64_t, bytes) << 44;
+    if (bytes & 7) w[4 + bytes / 8] = 0;     /* padding is fingerprinted */
+    if (bytes) memcpy(w + 4, payload, bytes);
+    *me->own.sent = sent + 0x10000;
+}
+
 
 /* NIMA_FOR_(F, arg, pairs...): F(arg, pair) for each, up to 24 */
 #define NIMA_CAT_(a, b) NIMA_CAT2_(a, b)

@@ -124,15 +124,18 @@ static void sort_small(queue_entry *e, uint32_t n) {
     }
 }
 
-/* By key, stable: one counting pass over as many bins as entries, then within the few bins that hold many. */
-static void sort_entries(queue_entry *e, uint32_t n, queue_entry *scratch) {
-    if (n <= SMALL) { sort_small(e, n); return; }
-    uint64_t least = e[0].key, most = least;
-    for (uint32_t i = 1; i < n; i++) {
+/* By key, stable, from `e` into `sorted`: one counting pass over as many bins as entries, then within the few bins that hold many. */
+static void sort_entries(queue_entry *e, uint32_t n, queue_entry *sorted) {
+    uint64_t least = UINT64_MAX, most = 0;
+    for (uint32_t i = 0; i < n; i++) {
         least = e[i].key < least ? e[i].key : least;
         most = e[i].key > most ? e[i].key : most;
     }
-    if (least == most) return;
+    if (n <= SMALL || least == most) {
+        memcpy(sorted, e, n * sizeof *e);
+        if (least != most) sort_small(sorted, n);
+        return;
+    }
     uint32_t bins = 64, shift = 64 - 6;
     for (; bins < n && bins < BINS_MAX; bins *= 2) shift--;
     const uint64_t factor = UINT64_MAX / (most - least + 1);  /* bin = distance * factor * bins / 2^64 */
@@ -145,11 +148,15 @@ static void sort_entries(queue_entry *e, uint32_t n, queue_entry *scratch) {
         fullest = end[b + 1] > fullest ? end[b + 1] : fullest;
         end[b + 1] += end[b];
     }
-    for (uint32_t i = 0; i < n; i++) scratch[end[BIN(e[i].key)]++] = e[i];
+    for (uint32_t i = 0; i < n; i++) sorted[end[BIN(e[i].key)]++] = e[i];
 #undef BIN
-    memcpy(e, scratch, n * sizeof *e);
-    if (fullest <= SMALL) { sort_small(e, n); return; }
-    for (uint32_t b = 0, from = 0; b < bins; from = end[b], b++) sort_entries(e + from, end[b] - from, scratch + from);
+    if (fullest <= SMALL) { sort_small(sorted, n); return; }
+    for (uint32_t b = 0, from = 0; b < bins; from = end[b], b++) {
+        const uint32_t count = end[b] - from;
+        if (count <= SMALL) { sort_small(sorted + from, count); continue; }
+        memcpy(e + from, sorted + from, count * sizeof *e);
+        sort_entries(e + from, count, sorted + from);
+    }
 }
 
 static void load(queue *q, chunk_list l) {
@@ -157,12 +164,13 @@ static void load(queue *q, chunk_list l) {
     for (chunk *c = chunk_list_read(&l); c; c = c->next) {
         if (c->next) for (int line = 0; line < 256; line += 64) __builtin_prefetch((char *)c->next + line);
         const size_t most = n + c->used / sizeof(nima_mail);
-        q->batch = grow(q, q->batch, &q->batch_room, most);
+        q->scratch = grow(q, q->scratch, &q->scratch_room, most);
         CHUNK_EACH(c, m)
-            q->batch[n++] = (queue_entry){ (uint64_t)(m->time - q->base) << QUEUE_SLOT_BITS | (m->receiver & 0xFFFFF), m };
+            q->scratch[n++] = (queue_entry){ (uint64_t)(m->time - q->base) << QUEUE_SLOT_BITS | (m->receiver & 0xFFFFF), m };
     }
-    q->scratch = grow(q, q->scratch, &q->scratch_room, n);
-    sort_entries(q->batch, n, q->scratch);
+    q->batch = grow(q, q->batch, &q->batch_room, n + 1u);
+    sort_entries(q->scratch, n, q->batch);
+    q->batch[n].key = UINT64_MAX;            /* equal to none */
     q->batch_records = l;
     q->at = 0;
     q->count = n;

@@ -17,7 +17,7 @@ typedef struct { chunk_list list; nima_time earliest; } queue_bucket;
 typedef struct { uint64_t occupied; queue_bucket bucket[64]; } queue_level;
 
 typedef struct {
-    queue_entry *batch; uint32_t at, count;  /* sorted; next is batch[at] */
+    queue_entry *batch; uint32_t at, count;  /* sorted; next is batch[at]; batch[count].key equals none */
     uint32_t heap_count; queue_entry *heap;  /* binary, least first */
     nima_time base;                          /* time at which the current bucket begins */
     uint64_t width, magic;                   /* magic = floor((2^64 - 1) / width) */
@@ -41,9 +41,9 @@ nima_time queue_wheel_earliest(const queue *);
 void queue_rebuild(queue *, uint64_t width);
 void queue_bucket_done(queue *);             /* nothing is left of the current bucket: frees its records */
 /* Calls each for every pending record until it returns true; returns whether one did. */
+bool queue_any(const queue *, bool (*each)(const nima_mail *, void *arg), void *arg);
 /* The same for the records of the bucket that holds time t, ahead. */
 bool queue_any_at(const queue *, nima_time t, bool (*each)(const nima_mail *, void *arg), void *arg);
-bool queue_any(const queue *, bool (*each)(const nima_mail *, void *arg), void *arg);
 
 static inline uint64_t queue_number(const queue *q, nima_time t) {   /* t / width + 1; 0 is before all time */
     uint64_t n = (uint64_t)(((unsigned __int128)(uint64_t)t * q->magic) >> 64);

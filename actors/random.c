@@ -16,37 +16,25 @@
 #define power Sleef_cinz_powd1_u10purec
 #define LIKELY(x) __builtin_expect(x, 1)
 
-/* ---- draws -------------------------------------------------------------------------------------------------------
- * What is called most has two forms: a short one for draws at hand, which calls nothing and so saves no registers,
- * and the general one, which begins again. */
-static inline bool at_hand(const nima_rng *r, uint64_t draws) {
-    return LIKELY(r->cached == (r->draws >> 2) + 1 && (r->draws & 3) + draws <= 4);
-}
+/* ---- draws: what is called most has its short form in nima.h, for draws at hand -------------------------------------- */
 static inline uint64_t look(const nima_rng *r) { return r->block[r->draws & 3]; }
 static inline uint64_t look64(const nima_rng *r) { return look(r) << 32 | r->block[(r->draws & 3) + 1]; }
 
 static __attribute__((noinline)) void fill(nima_rng *r, uint64_t block) {
     random_block(r->key, r->stream, block, r->block);
-    r->cached = block + 1;
+    r->block_end = block * 4 + 4;
 }
 
 static inline uint32_t draw(nima_rng *r) {
     const uint64_t n = r->draws++;
-    if (!LIKELY(r->cached == (n >> 2) + 1)) fill(r, n >> 2);
+    if (!LIKELY(r->block_end - n - 1 < 4)) fill(r, n >> 2);
     return r->block[n & 3];
 }
 
 /* Two draws, the first is the high word. */
 static inline uint64_t draw64(nima_rng *r) {
-    const uint64_t n = r->draws;
-    if (!LIKELY(r->cached == (n >> 2) + 1)) fill(r, n >> 2);
-    const uint64_t high = r->block[n & 3];
-    r->draws = n + 2;
-    if (!LIKELY((n & 3) != 3)) {
-        fill(r, (n >> 2) + 1);
-        return high << 32 | r->block[0];
-    }
-    return high << 32 | r->block[(n & 3) + 1];
+    const uint64_t high = draw(r);
+    return high << 32 | draw(r);
 }
 
 static inline double scaled(uint64_t u) { return (double)(int64_t)(u >> 11); }   /* [0, 2^53) */
@@ -55,22 +43,11 @@ static inline double unit_open(nima_rng *r) {                 /* (0, 1), 52 bits
     return ((double)(int64_t)(draw64(r) >> 12) + 0.5) * 0x1p-52;
 }
 
-static __attribute__((noinline)) uint32_t bits32(nima_rng *r) { return draw(r); }
-uint32_t nima_bits32(nima_rng *r) {
-    if (!at_hand(r, 1)) return bits32(r);
-    return r->block[r->draws++ & 3];
-}
-
-static __attribute__((noinline)) double uniform(nima_rng *r) { return unit(r); }
-double nima_uniform(nima_rng *r) {
-    if (!at_hand(r, 2)) return uniform(r);
-    const uint64_t u = look64(r);
-    r->draws += 2;
-    return scaled(u) * 0x1p-53;
-}
+uint32_t nima_bits32_(nima_rng *r) { return draw(r); }
+double nima_uniform_(nima_rng *r) { return unit(r); }
 
 /* Lemire 2019: multiply and keep the high part; the low part tells the few draws that would make it uneven. */
-static __attribute__((noinline)) uint64_t below(nima_rng *r, uint64_t n) {
+uint64_t nima_below_(nima_rng *r, uint64_t n) {
     if (LIKELY(n <= UINT32_MAX)) {
         uint64_t product = draw(r) * n;
         if (!LIKELY((uint32_t)product >= n)) {
@@ -84,19 +61,8 @@ static __attribute__((noinline)) uint64_t below(nima_rng *r, uint64_t n) {
         for (const uint64_t least = -n % n; (uint64_t)product < least;) product = (unsigned __int128)draw64(r) * n;
     return (uint64_t)(product >> 64);
 }
-uint64_t nima_below(nima_rng *r, uint64_t n) {
-    if (LIKELY(n <= UINT32_MAX) && at_hand(r, 1)) {
-        const uint64_t product = look(r) * n;
-        if (LIKELY((uint32_t)product >= n)) {
-            r->draws++;
-            return product >> 32;
-        }
-    }
-    return below(r, n);
-}
-
 /* One draw against the first 32 bits of p; a second against the rest, when those are equal. */
-static __attribute__((noinline)) bool chance(nima_rng *r, double p) {
+bool nima_chance_(nima_rng *r, double p) {
     const int64_t a = draw(r);               /* also where it decides nothing: what follows is the same for any p */
     if (!(p > 0)) return false;
     if (p >= 1) return true;
@@ -105,17 +71,6 @@ static __attribute__((noinline)) bool chance(nima_rng *r, double p) {
     if (LIKELY(a != whole)) return a < whole;
     return draw(r) < (x - (double)whole) * 0x1p32;
 }
-bool nima_chance(nima_rng *r, double p) {
-    if (at_hand(r, 1) && LIKELY(p > 0 && p < 1)) {
-        const int64_t a = (int64_t)look(r), whole = (int64_t)(p * 0x1p32);
-        if (LIKELY(a != whole)) {
-            r->draws++;
-            return a < whole;
-        }
-    }
-    return chance(r, p);
-}
-
 /* ---- ziggurats ----------------------------------------------------------------------------------------------------
  * 256 layers of equal area cover the density, numbered from the bottom. Layer i > 0 is a rectangle of width x[i];
  * what is left of x[i + 1] lies under the density. Layer 0 is the rectangle up to R and the tail beyond; its x[0] is
@@ -217,7 +172,7 @@ static inline double standard_normal(nima_rng *r) {
 /* Both: 2 draws in 98 % of calls, else 4, 8 .. more. */
 static __attribute__((noinline)) double exponential(nima_rng *r, double mean) { return mean * standard_exponential(r); }
 double nima_exponential(nima_rng *r, double mean) {
-    if (at_hand(r, 2)) {
+    if (nima_at_hand_(r, 2)) {
         const uint64_t u = look64(r);
         const double x = scaled(u) * exponential_layers[u & 255].scale;
         if (LIKELY(x < exponential_layers[u & 255].next)) {
@@ -231,7 +186,7 @@ static __attribute__((noinline)) double normal(nima_rng *r, double mean, double 
     return mean + sd * standard_normal(r);
 }
 double nima_normal(nima_rng *r, double mean, double sd) {
-    if (at_hand(r, 2)) {
+    if (nima_at_hand_(r, 2)) {
         const uint64_t u = look64(r);
         const double x = scaled(u) * normal_layers[u & 255].scale;
         if (LIKELY(x < normal_layers[u & 255].next)) {

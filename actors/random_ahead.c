@@ -2,20 +2,19 @@
 #include "random_ahead.h"
 #include "random.h"
 
-static void blocks_plain(uint64_t key, const uint64_t stream[RANDOM_LANES], const uint64_t block[RANDOM_LANES], random_lanes *out) {
-    for (int i = 0; i < RANDOM_LANES; i++) {
-        uint32_t one[4];
-        random_block(key, stream[i], block[i], one);
-        for (int w = 0; w < 4; w++) out->word[w][i] = one[w];
-    }
+static void blocks_plain(uint64_t key, const uint64_t stream[RANDOM_LANES], const uint64_t block[RANDOM_LANES], uint32_t out[RANDOM_LANES][4]) {
+    for (int i = 0; i < RANDOM_LANES; i++) random_block(key, stream[i], block[i], out[i]);
 }
-static void (*blocks)(uint64_t, const uint64_t *, const uint64_t *, random_lanes *) = blocks_plain;
+static void (*blocks)(uint64_t, const uint64_t *, const uint64_t *, uint32_t (*)[4]) = blocks_plain;
 
-void random_blocks(uint64_t key, const uint64_t stream[RANDOM_LANES], const uint64_t block[RANDOM_LANES], random_lanes *out) { blocks(key, stream, block, out); }
+void random_blocks(uint64_t key, const uint64_t stream[RANDOM_LANES], const uint64_t block[RANDOM_LANES], uint32_t out[RANDOM_LANES][4]) {
+    blocks(key, stream, block, out);
+}
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-__attribute__((target("avx2"))) static void blocks_avx2(uint64_t key, const uint64_t stream[RANDOM_LANES], const uint64_t block[RANDOM_LANES], random_lanes *out) {
+__attribute__((target("avx2"))) static void blocks_avx2(uint64_t key, const uint64_t stream[RANDOM_LANES], const uint64_t block[RANDOM_LANES],
+                                                        uint32_t out[RANDOM_LANES][4]) {
     const __m256i low = _mm256_set1_epi64x(0xFFFFFFFF), m0 = _mm256_set1_epi64x(0xD2511F53), m1 = _mm256_set1_epi64x(0xCD9E8D57);
     __m256i c0 = _mm256_loadu_si256((const void *)block), c2 = _mm256_loadu_si256((const void *)stream);
     __m256i c1 = _mm256_srli_epi64(c0, 32), c3 = _mm256_srli_epi64(c2, 32);   /* mul_epu32 reads the low halves only */
@@ -29,8 +28,11 @@ __attribute__((target("avx2"))) static void blocks_avx2(uint64_t key, const uint
         k0 += 0x9E3779B9u;
         k1 += 0xBB67AE85u;
     }
-    const __m256i words[4] = { c0, c1, c2, c3 };
-    for (int w = 0; w < 4; w++) _mm256_storeu_si256((void *)out->word[w], _mm256_and_si256(words[w], low));
+    const __m256i first = _mm256_or_si256(_mm256_and_si256(c0, low), _mm256_slli_epi64(c1, 32));    /* words 0 and 1 of each stream */
+    const __m256i second = _mm256_or_si256(_mm256_and_si256(c2, low), _mm256_slli_epi64(c3, 32));
+    const __m256i even = _mm256_unpacklo_epi64(first, second), odd = _mm256_unpackhi_epi64(first, second);
+    _mm256_storeu_si256((void *)out[0], _mm256_permute2x128_si256(even, odd, 0x20));
+    _mm256_storeu_si256((void *)out[2], _mm256_permute2x128_si256(even, odd, 0x31));
 }
 
 __attribute__((constructor)) static void choose(void) {

@@ -4,6 +4,5 @@
 #include <stdint.h>
 
 enum { RANDOM_LANES = 4 };
-typedef struct { uint64_t word[4][RANDOM_LANES]; } random_lanes;      /* word[w][i]: word w of stream i */
-void random_blocks(uint64_t key, const uint64_t stream[RANDOM_LANES], const uint64_t block[RANDOM_LANES], random_lanes *out);
+void random_blocks(uint64_t key, const uint64_t stream[RANDOM_LANES], const uint64_t block[RANDOM_LANES], uint32_t out[RANDOM_LANES][4]);
 #endif

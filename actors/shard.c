@@ -189,7 +189,7 @@ uint64_t agent_end_chain(const engine *e, agent *a, nima_time time, uint64_t dra
 void shard_agent_ends(context *c, agent *a, uint32_t slot) {
     shard *h = c->shard;
     const engine *e = c->engine;
-    const nima_behavior *b = c->behavior;
+    const nima_behavior *b = agent_behavior(e, a);
     if (e->fingerprint) h->chains += agent_end_chain(e, a, h->now, a->draws);
     if (a->flags & AGENT_LEVELS) levels_of_end(c, slot);
     if (h->sweeps && e->periods[b->index]) {

@@ -42,10 +42,11 @@ typedef struct { uint64_t births, group; nima_id parent; struct block *blocks; }
 
 /* ---- what a run is made of: constant after setup ---- */
 typedef struct nima_layout {                 /* one population */
+    nima_layout_ in_line;                    /* what nima_at needs; places NULL: shards are found by group */
     const nima_behavior *behavior;
     uint64_t count, per_group, number;       /* per_group 0: no groups; number: in order of declaration */
     uint32_t shards;
-    uint64_t groups_max, reciprocal;         /* G; of members a shard, for ungrouped ones: floor(2^64 shards / count) */
+    uint64_t groups_max;                     /* G */
     uint64_t *first;                         /* first[s]: index of the first member in shard s; first[shards] == count */
     uint32_t *slot;                          /* slot[s]: of that member */
 } nima_layout;
@@ -141,25 +142,25 @@ typedef struct { uint64_t set, bit; nima_time seen; bool fresh; } set_bit;   /* 
 struct context {
     nima me;                                 /* what the model sees */
     uint32_t step;
-    agent *agent; void *state; const nima_behavior *behavior;
-    const nima_mail *const *mail, *const *mail_end, *const *mail_first;
+    agent *agent;
+    const nima_mail *const *mail_first, *const *mail_left;    /* of me.own.mail; where it stood when the agent stopped */
     shard *shard;
     const engine *engine;
-    chunk_list *zero, *later;                /* out-lists of this window, one a shard; zero: for the next step */
-    nima_time earliest_sent; bool sent_zero;
+    chunk_list *zero;                        /* out-lists of this window, one a shard, for the next step; me.own.later: for later */
+    bool sent_zero;
+    nima_time limit;                         /* nothing due at or after it runs now */
     nima_time earliest; uint32_t earliest_step;   /* (time, step) that the shards run hold */
-    bool all_ok, near_ok;                    /* sends need no second look; those of delay 0 neither */
-    bool stopping, in_stop, in_callback, random_loaded;
-    nima_rng random;
-    const agent *drawing;                    /* the agent at hand has its next block in lane `lane` of `ahead`; NULL: not */
-    uint32_t lane; bool draws;               /* draws: the last agents drew, so it pays to compute their blocks ahead */
-    uint64_t ahead_block[RANDOM_LANES]; random_lanes ahead;
+    bool all_ok;                             /* sends without delay need no second look */
+    bool stopping, in_stop, in_callback;
+    uint32_t lane; bool draws;               /* of `ahead`, for the agent at hand; the last agents drew: it pays to compute ahead */
+    const agent *ahead_agent[RANDOM_LANES + 1];
+    uint64_t ahead_block[RANDOM_LANES]; uint32_t ahead[RANDOM_LANES][4];
     nima_time halt_at; char halt_why[120];
     chunk_pool pool;
     /* scratch of the step executor */
-    uint32_t *heads; size_t heads_room;
+    struct link_ends { uint32_t first, last; } *heads; size_t heads_room;   /* one a slot */
     uint64_t *marks, *summary; size_t marks_room, summary_room;   /* a bit a slot with mail; a bit a word of marks */
-    struct link { const nima_mail *mail; uint32_t next, tail; } *links; size_t links_room; uint32_t link_count;
+    struct link { const nima_mail *mail; uint32_t next; } *links; size_t links_room; uint32_t link_count;
     const nima_mail **mailbox; size_t mailbox_room;
     nima_mail **special; size_t special_room; uint32_t special_count;
     uint64_t *dead, *unread;                 /* by type; made at the first */
@@ -181,6 +182,9 @@ static inline agent *shard_agent(const shard *h, const engine *e, uint32_t slot)
 static inline void *agent_state(const engine *e, agent *a, const nima_behavior *b) {
     return b->state_bytes <= e->inline_bytes ? a->state : *(void **)(void *)a->state;
 }
+static inline const nima_behavior *agent_behavior(const engine *e, const agent *a) { return e->behaviors[a->sent & 0xFFFF]; }
+/* Behind the message in hand; nima_stop takes the rest away. */
+static inline const nima_mail *const *context_mail(const context *c) { return c->stopping ? c->mail_left : c->me.own.mail; }
 static inline nima_id shard_id(const shard *h, const agent *a, uint32_t slot) { return id_make(h->number, a->generation, slot); }
 
 /* shard.c */

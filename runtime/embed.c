@@ -41,8 +41,9 @@ static const double *reported(const engine *e, nima_time at_most) {
 
 static void deliver(context *c, const nima_behavior *b, bool starts) {
     nima_run *r = c->engine->run;
-    const run_delivery d = { .agent = c->me.self, .behavior = b, .time = c->me.now, .step = c->step, .starts = starts, .mail = c->mail,
-                             .mail_count = (uint64_t)(c->mail_end - c->mail), .chain = c->agent->chain, .state = c->state,
+    const run_delivery d = { .agent = c->me.self, .behavior = b, .time = c->me.now, .step = c->step, .starts = starts, .mail = c->me.own.mail,
+                             .mail_count = nima_mail_left(&c->me), .chain = c->agent->chain,
+                             .state = agent_state(c->engine, c->agent, b),
                              .stream = { .key = c->engine->seed, .stream = c->agent->stream, .draws = c->agent->draws } };
     pthread_mutex_lock(&r->deliver_lock);
     r->tuning.on_delivery(r->tuning.on_delivery_arg, &d);
@@ -239,7 +240,12 @@ void nima_close(nima_run *r) {
     memory_release(r->agents, r->agents_bytes);
     memory_release(r->born, r->born_bytes);
     memory_release(r->rest, r->rest_bytes);
-    for (uint32_t p = 0; p < e->population_count; p++) { free(r->populations[p].first); free(r->populations[p].slot); }
+    for (uint32_t p = 0; p < e->population_count; p++) {
+        nima_layout *l = &r->populations[p];
+        free((void *)(uintptr_t)l->in_line.places);
+        free(l->first);
+        free(l->slot);
+    }
     for (world_piece *p = r->pieces, *next; p; p = next) { next = p->next; munmap(p, p->bytes); }
     for (uint32_t i = 0; i < r->input_count; i++) input_close(&r->inputs[i]);
     for (uint32_t i = 0; i < r->gset_count; i++) { memory_unmap(&e->memory, (void *)(uintptr_t)r->gsets[i]->map, gset_bytes(r->gsets[i]->bits)); free(r->gsets[i]); }
@@ -360,7 +366,7 @@ const void *nima_state(const nima_run *r, nima_id id, const nima_behavior *b) {
 nima_id nima_member(const nima_run *r, const nima_behavior *b, uint64_t index) {
     for (uint32_t p = 0; p < r->engine.population_count; p++)
         if (r->populations[p].behavior == b && index < r->populations[p].count)
-            return nima_at((nima_pop){ r->populations[p].count, &r->populations[p] }, index);
+            return nima_at((nima_pop){ r->populations[p].count, &r->populations[p].in_line }, index);
     return NOBODY;
 }
 
@@ -507,7 +513,7 @@ nima_id run_agent_parse(const nima_run *r, const char *text, char *error, size_t
             const nima_layout *l = &r->populations[p];
             if (strcmp(l->behavior->part.name, name)) continue;
             known = true;
-            if (n < members + l->count) return nima_at((nima_pop){ l->count, l }, n - members);
+            if (n < members + l->count) return nima_at((nima_pop){ l->count, &l->in_line }, n - members);
             members += l->count;
         }
         if (known) snprintf(error, room, "%s: there are %llu of %s, counted from 0", text, (unsigned long long)members, name);

@@ -37,7 +37,6 @@ nima_err layout_build(nima_run *r, char *error, size_t room) {
         nima_layout *l = &r->populations[p];
         l->shards = e->shards;
         l->groups_max = groups;
-        l->reciprocal = shards < l->count ? (uint64_t)(((unsigned __int128)shards << 64) / l->count) : 0;
         l->first = calloc(shards + 1, sizeof *l->first);
         l->slot = calloc(shards + 1, sizeof *l->slot);
         if (!l->first || !l->slot) { free(filled); snprintf(error, room, "no memory for the layout"); return NIMA_E_MEMORY; }
@@ -53,6 +52,12 @@ nima_err layout_build(nima_run *r, char *error, size_t room) {
             }
             filled[s] += (uint32_t)here;
         }
+        if (shards > 1 && (l->per_group || shards >= l->count)) continue;
+        nima_place_ *places = calloc(shards, sizeof *places);
+        if (!places) { free(filled); snprintf(error, room, "no memory for the layout"); return NIMA_E_MEMORY; }
+        for (uint64_t s = 0; s < shards; s++)
+            places[s] = (nima_place_){ l->first[s + 1], id_make((uint32_t)s, 1, l->slot[s]).bits - l->first[s] };
+        l->in_line = (nima_layout_){ places, shards > 1 ? (uint64_t)(((unsigned __int128)shards << 64) / l->count) : 0 };
     }
     free(filled);
     e->populations = r->populations;

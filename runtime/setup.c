@@ -152,7 +152,7 @@ nima_pop nima_populate(nima_setup *s, const nima_behavior *b, uint64_t count, ui
     nima_layout *l = &r->populations[e->population_count];
     *l = (nima_layout){ .behavior = b, .count = count, .per_group = per_group, .number = e->population_count };
     e->population_count++;
-    return (nima_pop){ count, l };
+    return (nima_pop){ count, &l->in_line };
 }
 
 static void time_at_least(const char *call, nima_time t, nima_time least) {

@@ -47,7 +47,7 @@ static void call(ref_callback *c, nima_callback *callback, ref_phase phase) {
 static void run_agent(nima_run *run, ref_agent *a, bool starts, bool due, const nima_mail **mail, size_t count,
                       nima_time now, uint32_t step) {
     const nima_behavior *b = a->behavior;
-    ref_callback c = { .me = { run->params, run->world, now, a->id }, .run = run, .agent = a, .step = step };
+    ref_callback c = { .me = { .params = run->params, .world = run->world, .now = now, .self = a->id, .own.near_shard = UINT64_MAX }, .run = run, .agent = a, .step = step };
     if (starts) {
         a->alive = true;
         run->alive++;
@@ -57,13 +57,14 @@ static void run_agent(nima_run *run, ref_agent *a, bool starts, bool due, const 
     }
     for (size_t i = 0; i < count; i++) a->chain = ref_chain_mail(a->chain, mail[i], step);
     run->events += count;
-    c.mail = mail;
-    c.count = count;
+    c.left = c.me.own.mail = mail;
+    c.me.own.mail_end = mail + count;
+    if (a->stopping) c.me.own.mail = c.me.own.mail_end;
     if (!a->stopping && (count || due)) {
         if (!count) run->events++;
         call(&c, b->update, PHASE_UPDATE);
     }
-    run->unread += count - c.next;
+    run->unread += (size_t)(c.me.own.mail_end - (a->stopping ? c.left : c.me.own.mail));
     if (a->stopping) {
         call(&c, b->stop, PHASE_STOP);
         ref_agent_end(run, a, now);

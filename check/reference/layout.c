@@ -63,8 +63,8 @@ void ref_layout(nima_run *run) {
     for (size_t p = 0; p < run->population_count; p++) place(run, run->populations[p], groups);
 }
 
-nima_id nima_at(nima_pop pop, uint64_t index) {
-    const struct nima_layout *l = pop.layout;
+nima_id nima_at_(nima_pop pop, uint64_t index) {
+    const struct nima_layout *l = (const struct nima_layout *)(const void *)pop.layout;
     uint32_t s = 0;
     while (index >= l->first[s + 1]) s++;
     return (nima_id){ (uint64_t)s << 44 | 1u << 20 | (l->base[s] + (index - l->first[s])) };
@@ -73,7 +73,7 @@ nima_id nima_at(nima_pop pop, uint64_t index) {
 nima_id nima_member(const nima_run *run, const nima_behavior *behavior, uint64_t index) {
     for (size_t p = 0; p < run->population_count; p++) {
         const struct nima_layout *l = run->populations[p];
-        if (l->behavior == behavior && index < l->count) return nima_at((nima_pop){ l->count, l }, index);
+        if (l->behavior == behavior && index < l->count) return nima_at((nima_pop){ l->count, &l->in_line }, index);
         if (l->behavior == behavior) break;
     }
     return (nima_id){ 0 };

@@ -6,7 +6,7 @@
 uint32_t nima_step(const nima *me) { return ref_of(me)->step; }
 uint64_t nima_index(const nima *me) { return ref_of(me)->agent->index; }
 nima_id nima_parent(const nima *me) { return ref_of(me)->agent->parent; }
-nima_rng *nima_random(nima *me) { return &ref_of(me)->agent->random; }
+nima_rng *nima_random_(nima *me) { return &ref_of(me)->agent->random; }
 
 static double ticks_per_unit(const nima_run *run) {
     return run->model->ticks_per_unit > 0 ? run->model->ticks_per_unit : 1e6;
@@ -77,7 +77,12 @@ void nima_spawn_far(nima *me, const nima_behavior *behavior, nima_time delay, co
     nima_spawn_in(me, (uint32_t)((own + k) % c->run->shard_count), behavior, delay, state);
 }
 
-void nima_stop(nima *me) { ref_of(me)->agent->stopping = true; }
+void nima_stop(nima *me) {
+    ref_callback *c = ref_of(me);
+    if (!c->agent->stopping) c->left = me->own.mail;
+    c->agent->stopping = true;
+    me->own.mail = me->own.mail_end;
+}
 
 void nima_keep_awake(nima *me, bool awake) {
     ref_callback *c = ref_of(me);

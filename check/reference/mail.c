@@ -50,7 +50,7 @@ static bool is_near(const ref_callback *c, nima_id to) {
     return !a || a->group == c->agent->group;
 }
 
-void nima_send(nima *me, nima_id to, nima_time delay, uint32_t type, const void *payload, uint32_t bytes) {
+void nima_send_(nima *me, nima_id to, nima_time delay, uint32_t type, const void *payload, uint32_t bytes) {
     ref_callback *c = ref_of(me);
     nima_time time;
     uint32_t step;
@@ -150,19 +150,9 @@ void nima_unsubscribe(nima *me, const nima_topic *topic, uint64_t key) {
 }
 
 /* ---- the mailbox ----------------------------------------------------------------------------------------------- */
-uint64_t nima_mail_left(const nima *me) {
-    const ref_callback *c = ref_of(me);
-    return c->agent->stopping ? 0 : c->count - c->next;
-}
-
-const nima_mail *nima_next(nima *me) {
-    ref_callback *c = ref_of(me);
-    return nima_mail_left(me) ? c->mail[c->next++] : NULL;
-}
-
 void nima_shuffle_mail(nima *me) {
     ref_callback *c = ref_of(me);
-    const nima_mail **left = c->mail + c->next;
+    const nima_mail **left = (const nima_mail **)(uintptr_t)me->own.mail;
     for (uint64_t i = nima_mail_left(me); i-- > 1;) {
         const uint64_t j = nima_below(&c->agent->random, i + 1);
         const nima_mail *swapped = left[i];

@@ -60,6 +60,7 @@ typedef struct {
 } ref_shard;
 
 struct nima_layout {                         /* one population */
+    nima_layout_ in_line;                    /* empty: nima_at calls */
     nima_run *run;
     const nima_behavior *behavior;
     uint64_t number, count, per_group;
@@ -129,7 +130,7 @@ typedef struct {
     ref_agent *agent;
     ref_phase phase;
     uint32_t step;
-    const nima_mail **mail; size_t count, next;
+    const nima_mail *const *left;            /* where the mail stood when the agent stopped */
 } ref_callback;
 typedef struct { nima_setup setup; nima_run *run; } ref_setup;
 typedef struct { nima_view view; nima_run *run; nima_time now; bool finishing; } ref_view;

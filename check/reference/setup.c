@@ -23,7 +23,7 @@ nima_pop nima_populate(nima_setup *s, const nima_behavior *behavior, uint64_t me
     const size_t count = run->population_count++;
     run->populations = ref_grow(run->populations, &run->population_room, count + 1, sizeof *run->populations);
     run->populations[count] = l;
-    return (nima_pop){ members, l };
+    return (nima_pop){ members, &l->in_line };
 }
 
 void nima_lookahead(nima_setup *s, nima_time t) {

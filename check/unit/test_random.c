@@ -7,7 +7,7 @@ static nima_rng stream(uint64_t n) { return (nima_rng){ .key = 0x0123456789ABCDE
 
 /* A stream whose next draws are these; what follows is Philox. */
 static nima_rng injected(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
-    return (nima_rng){ .cached = 1, .block = { a, b, c, d } };
+    return (nima_rng){ .block_end = 4, .block = { a, b, c, d } };
 }
 
 static void ck_block(uint64_t key, uint64_t stream, uint64_t block, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {

@@ -31,7 +31,7 @@ static void note(context *c, nima_err code, const char *what) {
     f->step = c->step;
     f->agent = c->me.self;
     if (c->me.self.bits) run_agent_name(c->engine->run, c->me.self, agent_text, sizeof agent_text);
-    const nima_mail *m = c->in_callback && c->mail > c->mail_first ? c->mail[-1] : NULL;
+    const nima_mail *m = c->in_callback && context_mail(c) > c->mail_first ? context_mail(c)[-1] : NULL;
     const char *name = m ? c->engine->message_names[m->type] : NULL;
     char mail_text[160] = "";
     if (m) {
@@ -39,7 +39,7 @@ static void note(context *c, nima_err code, const char *what) {
         if (m->sender.bits) run_agent_name(c->engine->run, m->sender, sender, sizeof sender);
         snprintf(mail_text, sizeof mail_text, ", with %s (type %u) from %s in hand", name ? name : "a message", (unsigned)m->type, sender);
     }
-    snprintf(f->text, sizeof f->text, "%s%s%s at time %lld, step %u%s: %s", c->in_callback && c->behavior ? c->behavior->part.name : "",
+    snprintf(f->text, sizeof f->text, "%s%s%s at time %lld, step %u%s: %s", c->in_callback ? agent_behavior(c->engine, c->agent)->part.name : "",
              c->in_callback ? " " : "", agent_text, (long long)f->time, f->step, mail_text, what);
     if (!c->failed || failure_earlier(&one, &c->failure)) c->failure = one;
     c->failed = true;

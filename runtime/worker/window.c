@@ -66,8 +66,8 @@ static void own_window(nima_run *r) {
     for (unsigned w = 0; w < threads; w++) {
         context *c = &r->contexts[w];
         c->zero = window_list(r, r->parity, w, false);
-        c->later = window_list(r, r->parity, w, true);
-        c->earliest = c->earliest_sent = NIMA_FOREVER;
+        c->me.own.later = window_list(r, r->parity, w, true);
+        c->earliest = c->me.own.earliest_sent = NIMA_FOREVER;
         c->earliest_step = 0;
         c->sent_zero = false;
         c->halt_at = r->halt_at;
@@ -89,7 +89,7 @@ static void own_window(nima_run *r) {
             memcpy(r->halt_why, c->halt_why, sizeof r->halt_why);
         }
         keep_earlier(&r->net, &r->net_step, c->earliest, c->earliest_step);
-        keep_earlier(&r->net, &r->net_step, c->earliest_sent, 0);
+        keep_earlier(&r->net, &r->net_step, c->me.own.earliest_sent, 0);
         if (c->sent_zero) keep_earlier(&r->net, &r->net_step, r->from, r->from_step + 1);
     }
     r->parity ^= 1;
