@@ -39,8 +39,8 @@ static void note(context *c, nima_err code, const char *what) {
         if (m->sender.bits) run_agent_name(c->engine->run, m->sender, sender, sizeof sender);
         snprintf(mail_text, sizeof mail_text, ", with %s (type %u) from %s in hand", name ? name : "a message", (unsigned)m->type, sender);
     }
-    snprintf(f->text, sizeof f->text, "%s%s%s at time %lld, step %u%s: %s", c->in_callback ? agent_behavior(c->engine, c->agent)->part.name : "",
-             c->in_callback ? " " : "", agent_text, (long long)f->time, f->step, mail_text, what);
+    snprintf(f->text, sizeof f->text, "%s%sat time %lld, step %u%s: %s", agent_text, *agent_text ? " " : "", (long long)f->time, f->step,
+             mail_text, what);
     if (!c->failed || failure_earlier(&one, &c->failure)) c->failure = one;
     c->failed = true;
 }
