@@ -136,6 +136,25 @@ def one(build, folder, seed):
         run.clean()
 
 
+def placement(build, folder):
+    """Dispatchers of this machine run on cores of their own; what else is in them is bound to none."""
+    cores = len(os.sched_getaffinity(0))
+    if cores < 2:
+        return []
+    run = Run(build, folder, f"{build}/models/phold.so", ["--dispatchers", "2", "--threads", "1", "--until", "100000000000", "-p", "agents=3000"])
+    try:
+        if not run.wait_started(3):
+            return [f"did not start: {run.first_line()}"]
+        time.sleep(0.2)
+        workers = [run.process.pid, *pick(run, "follower")]
+        bound = [os.sched_getaffinity(pid) for pid in workers]
+        others = {len(os.sched_getaffinity(int(thread))) for pid in workers for thread in os.listdir(f"/proc/{pid}/task") if int(thread) != pid}
+        problems = [] if len(set.union(*bound)) == 2 and all(len(b) == 1 for b in bound) else [f"workers are bound to {bound}"]
+        return problems + ([] if others == {cores} else [f"other threads are bound to {others} of {cores} cores"])
+    finally:
+        run.clean()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
@@ -144,6 +163,10 @@ def main():
     arguments = parser.parse_args()
     print(f"seed {arguments.seed}")
     failed, slowest = 0, 0.0
+    with tempfile.TemporaryDirectory(prefix="nima-faults-") as folder:
+        problems = placement(arguments.build, folder)
+    print("2 dispatchers: each on a core", *problems, sep="\n    " if problems else "", flush=True)
+    failed += bool(problems)
     for i in range(arguments.runs):
         with tempfile.TemporaryDirectory(prefix="nima-faults-") as folder:
             how, took, problems = one(arguments.build, folder, arguments.seed + i)

@@ -308,6 +308,7 @@ nima_err cluster_open(nima_run *r, const nima_options *o, char *error, size_t ro
     if (!seal_start()) { snprintf(error, room, "libsodium does not start"); return NIMA_E_SYSTEM; }
     cluster *k = r->cluster = calloc(1, sizeof *k);
     if (!k) { snprintf(error, room, "no memory"); return NIMA_E_MEMORY; }
+    team_bind(r->team, false);               /* the other dispatchers and NNG's threads are to run on any core */
     k->self = r->tuning.dispatcher;
     k->count = count;
     k->crowded = r->threads * (r->tuning.here ? r->tuning.here : count) >= team_cores();
@@ -317,7 +318,9 @@ nima_err cluster_open(nima_run *r, const nima_options *o, char *error, size_t ro
     if (k->self) snprintf(k->folder, sizeof k->folder, "%s", r->tuning.dispatcher_folder);
     nima_err code = allocate(r, error, room);
     if (!code && !k->self) code = lead(r, o, error, room);
-    return code ? code : begin(r, error, room);
+    if (!code) code = begin(r, error, room);
+    team_bind(r->team, true);
+    return code;
 }
 
 void cluster_close(nima_run *r) {

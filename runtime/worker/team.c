@@ -232,16 +232,20 @@ team *team_new(unsigned threads, unsigned first, unsigned all, bool pin, void (*
     return t;
 }
 
+void team_bind(team *t, bool bound) {
+    if (!t->pin) return;
+    if (bound) bind(t, 0);
+    else hwloc_set_cpubind(t->topology, t->before, HWLOC_CPUBIND_THREAD);
+}
+
 void team_free(team *t) {
     if (!t) return;
     t->quit = true;
     t->items = 0;
     release(t);
     for (unsigned i = 1; i < t->threads; i++) pthread_join(t->handles[i], NULL);
-    if (t->pin) {
-        hwloc_set_cpubind(t->topology, t->before, HWLOC_CPUBIND_THREAD);
-        hwloc_bitmap_free(t->before);
-    }
+    team_bind(t, false);
+    if (t->pin) hwloc_bitmap_free(t->before);
     free(t->handles);
     free(t->times);
     free(t);

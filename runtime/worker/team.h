@@ -17,7 +17,10 @@ typedef void team_fn(void *arg, unsigned worker, uint32_t item);
 team *team_new(unsigned threads, unsigned first, unsigned all, bool pin, void (*enter)(void *arg, unsigned worker), void *arg, char *error, size_t room);
 void team_free(team *);
 unsigned team_threads(const team *);
-unsigned team_cores(void);                   /* that this process may use */
+unsigned team_cores(void);                   /* that this thread may use */
+/* Of worker 0, by itself: back to where it was before the team bound it (bound: false), and to its core again. Threads and processes that it
+ * starts inherit where it is. */
+void team_bind(team *, bool bound);
 void team_phase(team *, team_fn *, void *arg, uint32_t items);    /* on all workers */
 void team_alone(team *, team_fn *, void *arg, uint32_t items);    /* on worker 0, which calls it */
 /* Of a worker, from any thread: time spent on items, its thread's CPU time; core and NUMA region, -1: not bound, not known. */
