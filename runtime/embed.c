@@ -103,15 +103,20 @@ static nima_err reserve(nima_run *r, char *error, size_t room) {
         r->rows = calloc(r->row_ring * e->row_values + 1, sizeof *r->rows);
         if (!r->rows) { snprintf(error, room, "no memory for %llu rows of reporters", (unsigned long long)r->row_ring); return NIMA_E_MEMORY; }
     }
-    if (r->tuning.shard_order) {
-        r->order = malloc(e->shards * sizeof *r->order);
-        if (!r->order) { snprintf(error, room, "no memory"); return NIMA_E_MEMORY; }
-        for (uint32_t i = 0; i < e->shards; i++) r->order[i] = i;
-        for (uint32_t i = e->shards; i-- > 1;) {
-            const uint32_t j = (uint32_t)(hash_mum(r->tuning.shard_order ^ HASH_K0, i ^ HASH_K1) % (i + 1u)), swap = r->order[i];
-            r->order[i] = r->order[j];
-            r->order[j] = swap;
-        }
+    return NIMA_OK;
+}
+
+/* The order in which this process takes its shards, those from own_from on. */
+static nima_err order_shards(nima_run *r, char *error, size_t room) {
+    const uint32_t own = r->own_to - r->own_from;
+    if (!r->tuning.shard_order) return NIMA_OK;
+    r->order = malloc((own + 1u) * sizeof *r->order);
+    if (!r->order) { snprintf(error, room, "no memory"); return NIMA_E_MEMORY; }
+    for (uint32_t i = 0; i < own; i++) r->order[i] = i;
+    for (uint32_t i = own; i-- > 1;) {
+        const uint32_t j = (uint32_t)(hash_mum(r->tuning.shard_order ^ HASH_K0, i ^ HASH_K1) % (i + 1u)), swap = r->order[i];
+        r->order[i] = r->order[j];
+        r->order[j] = swap;
     }
     return NIMA_OK;
 }
@@ -173,6 +178,8 @@ static nima_err open_run(nima_run *r, const nima_options *o, char *error, size_t
     r->own_from = (uint32_t)(r->tuning.dispatcher * (uint64_t)e->shards / dispatchers);
     r->own_to = (uint32_t)((r->tuning.dispatcher + 1) * (uint64_t)e->shards / dispatchers);
     e->shared = dispatchers > 1;
+    code = order_shards(r, error, room);
+    if (code) return code;
     team_phase(r->team, build_item, r, e->shards);
     failure_collect(r);
     if (r->failed) { snprintf(error, room, "%s", r->failure.text); return r->failure.code; }

@@ -41,7 +41,7 @@ struct nima_run {
     uint32_t own_from, own_to;
     chunk_depot depot;
     char *agents, *born; size_t agents_bytes, born_bytes; agent_rest *rest; size_t rest_bytes;
-    uint32_t *order;                         /* in which shards are taken; NULL: by number */
+    uint32_t *order;                         /* in which this process's shards are taken, from own_from on; NULL: by number */
     chunk_list *lists;                       /* [parity][worker][zero, later][shard] */
     /* where the run stands */
     unsigned parity;

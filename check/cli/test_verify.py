@@ -9,12 +9,14 @@ class Right(Case):
         out, _ = self.nima("verify", MODELS / "many.c")
         self.assertIn("all histories are equal", out)
         self.assertNotIn("one shard", out)
-        for text in ("1 worker,", "2 workers", "4 workers", "7 workers", "shard order 1", "filled with a5", "addresses anew"):
+        for text in ("1 worker,", "2 workers", "4 workers", "7 workers", "shard order 1", "filled with a5", "addresses anew",
+                     "2 dispatchers of 1 worker"):
             self.assertIn(text, out)
 
     def test_small_model_says_that_nothing_runs_at_once(self):
         out, _ = self.nima("verify", MODELS / "talker.c")
         self.assertIn("one shard", out)
+        self.assertNotIn("dispatchers", out)
 
     def test_model_that_fails_everywhere(self):
         out, _ = self.nima("verify", MODELS / "trouble.c", "-p", "how=fail", code=3)
@@ -71,6 +73,9 @@ class Wrong(Case):
 
     def test_variable_that_was_never_set(self):
         self.found("fresh_memory", "uninitialised memory", r"fields of node\[28\] at the end")
+
+    def test_variable_that_one_process_sets(self):
+        self.found("one_process", "a global variable", "which agents run in one process", r"2 dispatchers of 1 worker, shard order 4")
 
     def test_far_into_a_long_run(self):
         # more deliveries than are recorded at once: the place is found by the hashes of stretches of time, and a second recording

@@ -286,13 +286,12 @@ START_TEST(spawn_batches) {
 END_TEST
 
 /* ---- removed while visited ---- */
-static struct { uint64_t birds, updates; } flock;
+static struct { uint64_t birds; } flock;
 static void count_bird(nima_id id, const nima_behavior *b, const void *state, void *arg) {
     (void)id;
     (void)arg;
     if (b != bird_behavior) return;
     flock.birds++;
-    flock.updates += (uint64_t)((const bird *)state)->updates;
     ck_assert(((const bird *)state)->last == 100 || ((const bird *)state)->updates == 0);     /* born at 100 */
 }
 
@@ -300,16 +299,15 @@ START_TEST(sweep_of_a_shrinking_flock) {
     for (unsigned threads = 1; threads <= 2; threads++) {
         nima_run *r = opened(threads, SET("scene=flock", "mothers=0", "flock=1000", "shards=5"));
         advance(r, NIMA_FOREVER);
-        uint64_t alive = 0, updates = 0, born = 0;
+        uint64_t alive = 0, born = 0;
         for (uint64_t i = 0; i < 1000; i++) {                    /* when does bird i leave? */
             uint64_t t = 10;
             while (t <= 100 && (i + t / 10) % 7) t += 10;
             alive += t > 100;
-            updates += t > 100 ? 11 : t / 10 + 1;
             born += t <= 100 && i % 2;
         }
         ck_assert_uint_eq(alive, 0);         /* seven beats are enough */
-        flock.birds = flock.updates = 0;
+        flock.birds = 0;
         run_each(r, count_bird, NULL);
         const nima_summary s = look(r);
         ck_assert_uint_gt(born, 0);

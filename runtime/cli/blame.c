@@ -95,12 +95,16 @@ void blame_cause(blame cause) {
                           "    Use an index or an id.",
         [BLAME_SHARED] = "it depends on the order in which shards are run: a global or static variable that changes,\n"
                          "    or memory that agents share. Use a field of the state, a message, or a result of finish.",
+        [BLAME_PROCESS] = "it depends on which agents run in one process: one sets a global or static variable, or memory that\n"
+                          "    agents share, and others read it, which another process does not see. Use the world that setup\n"
+                          "    fills, a message, or a set. (Where histories differ can be recorded within one process only.)",
         [BLAME_UNKNOWN] = "no single condition brings it out each time: agents on different workers race for shared\n"
                           "    memory (a global or static variable), or the model reads the clock."};
     static const char *const names[] = {[BLAME_CLOCK] = "the wall clock",
                                         [BLAME_MEMORY] = "uninitialised memory",
                                         [BLAME_ADDRESS] = "an address",
                                         [BLAME_SHARED] = "a global variable",
+                                        [BLAME_PROCESS] = "a global variable",
                                         [BLAME_UNKNOWN] = "a global variable or the wall clock"};
     printf("likely cause: %s\n    %s\n", names[cause], causes[cause]);
     puts("the usual causes: a global variable, uninitialised payload bytes, the wall clock, an address used as a key");

@@ -46,9 +46,9 @@ static const char sweep_help[] =
     "DIR/table.csv: for each scenario and result n, mean, sd, half-width of the 95 % interval (Student), and the\n"
     "paired difference to the first scenario. DIR/runs.csv: each result of each run. DIR/runs/: the run folders.\n";
 static const char verify_help[] =
-    "Runs the model with 1, 2, 4 and 7 workers, shards taken in different orders, fresh memory filled with a byte,\n"
-    "addresses laid out anew, each in a process of its own, and compares the histories. If two differ, it names the\n"
-    "first agent, time, step and message at which they do, and the likely cause.\n"
+    "Runs the model with 1, 2, 4 and 7 workers and on 2 dispatchers, shards taken in different orders, fresh memory filled\n"
+    "with a byte, addresses laid out anew, each in a process of its own, and compares the histories. If two differ, it names\n"
+    "the first agent, time, step and message at which they do, and the likely cause.\n"
     "\n"
     "  -p, --seed, --until, --warmup, --quiet   as for run\n"
     "  --threads N            workers at most; 7\n";

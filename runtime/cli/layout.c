@@ -9,15 +9,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LAYOUT_ORDER = REQUEST_OWN, LAYOUT_DIRTY, LAYOUT_RECORD };
+enum { LAYOUT_ORDER = REQUEST_OWN, LAYOUT_DIRTY, LAYOUT_RECORD, LAYOUT_DISPATCHERS };
 static const struct option long_options[] = { REQUEST_LONG, { "order", required_argument, NULL, LAYOUT_ORDER },
     { "dirty", required_argument, NULL, LAYOUT_DIRTY }, { "record", required_argument, NULL, LAYOUT_RECORD },
-    { NULL, 0, NULL, 0 } };
+    { "dispatchers", required_argument, NULL, LAYOUT_DISPATCHERS }, { NULL, 0, NULL, 0 } };
 
 void layout_text(const layout *l, char *text, size_t room) {
-    char memory[40] = "as it comes";
+    char memory[40] = "as it comes", processes[40] = "";
     if (l->dirty >= 0) snprintf(memory, sizeof memory, "filled with %02x", (unsigned)l->dirty);
-    snprintf(text, room, "%u worker%s, shard order %llu, memory %s, addresses %s%s", l->threads,
+    if (l->dispatchers) snprintf(processes, sizeof processes, "%u dispatchers of ", l->dispatchers);
+    snprintf(text, room, "%s%u worker%s, shard order %llu, memory %s, addresses %s%s", processes, l->threads,
              l->threads == 1 ? "" : "s", (unsigned long long)l->order, memory, l->fixed ? "fixed" : "anew",
              l->again ? ", once more" : "");
 }
@@ -54,6 +55,7 @@ int layout_main(int argc, char **argv) {
     for (int option; !code && (option = getopt_long(argc, argv, ":p:", long_options, NULL)) != -1;) {
         if (option == LAYOUT_ORDER) r.tuning.shard_order = strtoull(optarg, NULL, 10);
         else if (option == LAYOUT_DIRTY) r.tuning.dirty = atoi(optarg);
+        else if (option == LAYOUT_DISPATCHERS) r.tuning.dispatchers = (unsigned)strtoul(optarg, NULL, 10);
         else if (option == LAYOUT_RECORD) { record = true; from = strtoll(optarg, NULL, 10); }
         else if ((code = request_option(&r, option, optarg)) < 0) code = cli_bad_option("verify", argv, option);
     }
@@ -72,15 +74,16 @@ int layout_main(int argc, char **argv) {
 /* ---- the asking side ---- */
 static noreturn void become_layout(const request *r, const layout *l, const char *record, const char *file,
                                    const char *path) {
-    char threads[32], order[32], dirty[32], seed[32], perturb[32];
+    char threads[32], order[32], dirty[32], seed[32], perturb[32], dispatchers[32];
     snprintf(threads, sizeof threads, "%u", l->threads);
     snprintf(order, sizeof order, "%llu", (unsigned long long)l->order);
     snprintf(dirty, sizeof dirty, "%d", l->dirty);
+    snprintf(dispatchers, sizeof dispatchers, "%u", l->dispatchers);
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)r->options.seed);
     snprintf(perturb, sizeof perturb, "%03d", l->dirty >= 0 ? l->dirty : 0);   /* same length: same addresses */
     const char **words = calloc(32 + 2 * r->set_count, sizeof *words);
     const char *fixed[] = { "nima", "_layout", path, file, "--threads", threads, "--order", order, "--dirty", dirty,
-                            "--seed", seed };
+                            "--dispatchers", dispatchers, "--seed", seed };
     size_t n = 0;
     if (!words) _exit(EXIT_MEMORY);
     for (; n < sizeof fixed / sizeof *fixed; n++) words[n] = fixed[n];

@@ -8,16 +8,16 @@
 enum { TRIES = 3 };
 static const struct option long_options[] = { REQUEST_LONG, { NULL, 0, NULL, 0 } };
 
-static const layout plain = { 1, 0, -1, true, false };
+static const layout plain = { 1, 0, -1, true, false, 0 };
 typedef struct { layout layout; blame cause; } condition;
 static const condition conditions[] = {      /* in this order: each is only tried when those before make no difference */
-    { { 1, 0, -1, true, true }, BLAME_CLOCK },
-    { { 1, 0, 0xA5, true, false }, BLAME_MEMORY },
-    { { 1, 0, 0x3C, true, false }, BLAME_MEMORY },
-    { { 1, 0, -1, false, false }, BLAME_ADDRESS },
-    { { 1, 0, -1, false, true }, BLAME_ADDRESS },
-    { { 1, 1, -1, true, false }, BLAME_SHARED },
-    { { 1, 2, -1, true, false }, BLAME_SHARED } };
+    { { 1, 0, -1, true, true, 0 }, BLAME_CLOCK },
+    { { 1, 0, 0xA5, true, false, 0 }, BLAME_MEMORY },
+    { { 1, 0, 0x3C, true, false, 0 }, BLAME_MEMORY },
+    { { 1, 0, -1, false, false, 0 }, BLAME_ADDRESS },
+    { { 1, 0, -1, false, true, 0 }, BLAME_ADDRESS },
+    { { 1, 1, -1, true, false, 0 }, BLAME_SHARED },
+    { { 1, 2, -1, true, false, 0 }, BLAME_SHARED } };
 
 static int run_one(const request *r, const layout *l, history *h) {
     const int code = layout_run(r, l, false, 0, h);
@@ -71,19 +71,24 @@ static int explain(const request *r, const layout *suspect) {
         history_free(&b);
     }
     history_free(&a);
-    if (!code) code = locate(r, &plain, &other);
+    if (!code && cause == BLAME_UNKNOWN && suspect->dispatchers) cause = BLAME_PROCESS;
+    if (!code && cause != BLAME_PROCESS) code = locate(r, &plain, &other);
     if (!code) { blame_cause(cause); code = EXIT_DIFFERS; }
     return code;
 }
 
 static int verify(const request *r) {
     const unsigned most = r->options.threads ? r->options.threads : 7;
-    const layout layouts[] = { { 1, 0, -1, true, false }, { most < 2 ? most : 2, 1, 0xA5, false, false },
-                               { most < 4 ? most : 4, 2, -1, false, false }, { most, 3, -1, false, false } };
+    const layout layouts[] = { { 1, 0, -1, true, false, 0 },
+                               { most < 2 ? most : 2, 1, 0xA5, false, false, 0 },
+                               { most < 4 ? most : 4, 2, -1, false, false, 0 },
+                               { most, 3, -1, false, false, 0 },
+                               { 1, 4, -1, false, false, 2 } };
     history first, h;
     int code = run_one(r, &layouts[0], &first);
     if (code) return code;
     for (size_t i = 1; i < sizeof layouts / sizeof *layouts; i++) {
+        if (layouts[i].dispatchers > first.head.shards) break;   /* nothing to share; told below */
         code = run_one(r, &layouts[i], &h);
         if (code) break;
         const bool same = same_outcome(&first, &h);
